@@ -37,23 +37,20 @@ int mmt_cost_element(const struct mmt_config *config, mmt_type type);
  * C, and what adds partial sums up comes later. */
 const struct mmt_launch *mmt_cost_multiplying(const struct mmt_launches *launches);
 
-/* mmt_cost_estimate where the configuration is resolved and its load is known. */
-double mmt_cost_estimate_load(const struct mmt_config *resolved,
-                              const mmt_problem *problem, const struct mmt_caps *caps,
-                              const struct mmt_load *load);
-
 /* What a configuration should take, before anything was built: from its launch alone, in
  * cycles, roughly; on a CPU, in units of its own template. Above 0; the problem is
  * normalised, and the configuration serves it. */
 double mmt_cost_estimate(const struct mmt_config *config, const mmt_problem *problem,
                          const struct mmt_caps *caps);
 
-/* The load of a normalised, non-empty problem that the configuration, resolved for it,
- * serves. */
-struct mmt_load mmt_cost_load(const struct mmt_config *resolved,
-                              const mmt_problem *problem, const struct mmt_caps *caps);
+/* The same of one that is bound, without a why_not, as all below; and where its load is
+ * known. */
+double mmt_cost_estimate_bound(const struct mmt_bound *bound);
+double mmt_cost_estimate_load(const struct mmt_bound *bound, const struct mmt_load *load);
 
-/* A configuration that is resolved for a problem, as a model sees it. */
+struct mmt_load mmt_cost_load(const struct mmt_bound *bound);
+
+/* A bound configuration, as a model sees it. */
 struct mmt_view {
     double
         terms[MMT_NUM_TERMS]; /* what those of a kernel's base cost are multiplied by */
@@ -61,8 +58,7 @@ struct mmt_view {
 };
 
 /* Takes some microseconds, and allocates nothing. */
-struct mmt_view mmt_cost_view(const struct mmt_config *resolved,
-                              const mmt_problem *problem, const struct mmt_caps *caps);
+struct mmt_view mmt_cost_view(const struct mmt_bound *bound);
 
 /* Seconds of a kernel's base cost, uncorrected; above 0. */
 double mmt_cost_base(const double terms[MMT_NUM_TERMS], const struct mmt_view *view);
@@ -75,11 +71,9 @@ void mmt_cost_scale(struct mmt_portfolio_kernel *kernel, const struct mmt_caps *
 /* The natural logarithm of the factor by which the model's trees correct a base cost. */
 double mmt_cost_correction(const struct mmt_model *model, const struct mmt_view *view);
 
-/* Seconds that a kernel of the model's family is expected to take, as it serves the
- * problem: `resolved` for it. */
+/* Seconds that a kernel of the model's family, bound, is expected to take. */
 double mmt_cost_predict(const struct mmt_model *model,
                         const struct mmt_portfolio_kernel *kernel,
-                        const struct mmt_config *resolved, const mmt_problem *problem,
-                        const struct mmt_caps *caps);
+                        const struct mmt_bound *bound);
 
 #endif

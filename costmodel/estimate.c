@@ -59,9 +59,11 @@ static double depth_of_split(const struct mmt_config *config, const mmt_problem 
 }
 
 /* Tiles are dealt out whole, but for those that are cut into runs. */
-static struct share share_of(const struct mmt_config *config, const mmt_problem *problem,
-                             const struct mmt_load *load, const struct mmt_caps *caps)
+static struct share share_of(const struct mmt_bound *bound, const struct mmt_load *load)
 {
+    const struct mmt_config *config = &bound->config;
+    const mmt_problem *problem = bound->problem;
+    const struct mmt_caps *caps = bound->caps;
     const struct mmt_work work = mmt_config_work(config, problem->type);
     double size = mmt_cost_element(config, problem->type), sms = fmax(caps->sms, 1);
     double outputs = fmax(load->outputs / fmax(load->blocks, 1), 1);
@@ -101,15 +103,15 @@ static const double launching = 3000;
  * step; and what comes before and after it. The constants are those of recent cards,
  * within a factor of two. */
 static double on_gpu(const struct share *s, const struct mmt_load *load,
-                     const struct mmt_config *config, const mmt_problem *problem,
-                     const struct mmt_caps *caps)
+                     const struct mmt_bound *bound)
 {
     static const double l2_bytes = 64, memory_bytes = 18, latency = 800,
                         around_tile = 1500;
-    double size = mmt_cost_element(config, problem->type), sms = fmax(caps->sms, 1);
-    double passes = mmt_config_passes(config, problem->type);
-    double slices =
-        mmt_config_in_slices(config, problem->type) ? mmt_type_slices(problem->type) : 1;
+    const struct mmt_config *config = &bound->config;
+    const mmt_type type = bound->problem->type;
+    double size = mmt_cost_element(config, type), sms = fmax(bound->caps->sms, 1);
+    double passes = mmt_config_passes(config, type);
+    double slices = mmt_config_in_slices(config, type) ? mmt_type_slices(type) : 1;
     double products = slices * (slices + 1) / 2;
     double tiles = passes > 1 ? passes : slices; /* of an operand, for each step of k */
     double lanes =
@@ -129,22 +131,27 @@ static double on_gpu(const struct share *s, const struct mmt_load *load,
     return most + launching * load->launches;
 }
 
-double mmt_cost_estimate_load(const struct mmt_config *resolved,
-                              const mmt_problem *problem, const struct mmt_caps *caps,
-                              const struct mmt_load *load)
+double mmt_cost_estimate_load(const struct mmt_bound *bound, const struct mmt_load *load)
 {
-    if (caps->kind == MMT_CPU)
-        return on_cpu(load, load->threads, fmax((double) problem->k, 1), caps);
+    const double k = fmax((double) bound->problem->k, 1);
+    if (bound->caps->kind == MMT_CPU)
+        return on_cpu(load, load->threads, k, bound->caps);
     if (load->cycles > 0)
         return load->cycles + launching;
-    const struct share s = share_of(resolved, problem, load, caps);
-    return on_gpu(&s, load, resolved, problem, caps);
+    const struct share s = share_of(bound, load);
+    return on_gpu(&s, load, bound);
 }
 
-double mmt_cost_estimate(const struct mmt_config *given, const mmt_problem *problem,
+double mmt_cost_estimate_bound(const struct mmt_bound *bound)
+{
+    const struct mmt_load load = mmt_cost_load(bound);
+    return mmt_cost_estimate_load(bound, &load);
+}
+
+double mmt_cost_estimate(const struct mmt_config *config, const mmt_problem *problem,
                          const struct mmt_caps *caps)
 {
-    const struct mmt_config resolved = mmt_config_resolve(given, problem, caps);
-    const struct mmt_load load = mmt_cost_load(&resolved, problem, caps);
-    return mmt_cost_estimate_load(&resolved, problem, caps, &load);
+    struct mmt_bound bound;
+    mmt_bind_known(config, problem, caps, &bound);
+    return mmt_cost_estimate_bound(&bound);
 }

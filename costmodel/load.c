@@ -89,11 +89,11 @@ static double share_tiles(double tiles, double blocks, struct mmt_load *load)
 
 /* What matrix units leave a thread of C are pairs, which eight rows share a store of:
  * they fill the sectors that memory takes at once only where each row begins with one. */
-static bool breaks_sectors(const struct mmt_config *config, const mmt_problem *problem,
-                           const struct mmt_alignment *alignment)
+static bool breaks_sectors(const struct mmt_bound *bound)
 {
     enum { SECTOR = 32, VECTOR = 16 };
-    return config->template->fma_per_cycle_per_sm && alignment->c < VECTOR &&
+    const mmt_problem *problem = bound->problem;
+    return bound->config.template->fma_per_cycle_per_sm && bound->alignment.c < VECTOR &&
            problem->ldc * (int64_t) mmt_type_size(problem->out) % SECTOR != 0;
 }
 
@@ -111,32 +111,31 @@ static void add_tiles(const mmt_problem *problem, const struct mmt_launches *lau
     load->edge = problem->n % launches->tile_n ? rows * launches->tile_n : 0;
 }
 
-struct mmt_load mmt_cost_load(const struct mmt_config *resolved,
-                              const mmt_problem *problem, const struct mmt_caps *caps)
+struct mmt_load mmt_cost_load(const struct mmt_bound *bound)
 {
+    const struct mmt_config *resolved = &bound->config;
     const struct mmt_template *template = resolved->template;
-    struct mmt_launches launches; /* a kilobyte, all of which is written */
-    struct mmt_alignment alignment;
-
-    template->launch(resolved->values, problem, caps, &launches);
-    const struct mmt_launch *launch = mmt_cost_multiplying(&launches);
+    const struct mmt_launches *launches = &bound->launches;
+    const mmt_problem *problem = bound->problem;
+    const struct mmt_caps *caps = bound->caps;
+    const struct mmt_launch *launch = mmt_cost_multiplying(launches);
     const unsigned sms = caps->sms ? caps->sms : 1;
     const struct mmt_work work = mmt_config_work(resolved, problem->type);
     const int depth = work.depth * work.splits;
     struct mmt_load load = {
-        .launches = launches.count,
+        .launches = launches->count,
         .steps = (double) ((problem->k + depth - 1) / depth),
         .bytes = mmt_problem_bytes(problem),
-        .workspace = (double) launches.workspace,
+        .workspace = (double) launches->workspace,
         .tiles = (double) launch->tiles,
         .threads = (double) launch->block[0] * launch->block[1] * launch->block[2],
         .shared = (double) launch->shared,
-        .unaligned = !mmt_config_may_align(resolved, problem, &alignment),
+        .unaligned = !bound->may_align,
         .fit = fitting_blocks(launch, caps),
         .cycles =
             template->cycles ? template->cycles(resolved->values, problem, caps) : 0,
     };
-    load.c_unaligned = load.unaligned || breaks_sectors(resolved, problem, &alignment);
+    load.c_unaligned = load.unaligned || breaks_sectors(bound);
     load.grid = blocks_of(launch);
     const double all =
         launch->tiles ? share_tiles((double) launch->tiles, load.grid, &load) : load.grid;
@@ -147,7 +146,7 @@ struct mmt_load mmt_cost_load(const struct mmt_config *resolved,
         load.a = (double) problem->m * (double) problem->k * share;
         load.b = (double) problem->n * (double) problem->k * share;
     }
-    if (launches.tile_m && launches.tile_n)
-        add_tiles(problem, &launches, share, &load);
+    if (launches->tile_m && launches->tile_n)
+        add_tiles(problem, launches, share, &load);
     return load;
 }

@@ -55,10 +55,12 @@ static double tiles_along(int64_t size, int tile)
     return (double) ((size + tile - 1) / tile);
 }
 
-static void set_features(const struct mmt_config *resolved, const mmt_problem *problem,
-                         const struct mmt_caps *caps, const struct mmt_load *load,
+static void set_features(const struct mmt_bound *bound, const struct mmt_load *load,
                          double estimate, float features[MMT_NUM_FEATURES])
 {
+    const struct mmt_config *resolved = &bound->config;
+    const mmt_problem *problem = bound->problem;
+    const struct mmt_caps *caps = bound->caps;
     const struct mmt_tile tile = resolved->template->tile(resolved->values, problem);
     const struct mmt_work work = mmt_config_work(resolved, problem->type);
     const double sms = caps->sms ? caps->sms : 1, grid = load->grid / sms;
@@ -138,14 +140,13 @@ static void set_terms(const struct mmt_caps *caps, const struct mmt_load *load,
     x[BY_B] = load->b;
 }
 
-struct mmt_view mmt_cost_view(const struct mmt_config *resolved,
-                              const mmt_problem *problem, const struct mmt_caps *caps)
+struct mmt_view mmt_cost_view(const struct mmt_bound *bound)
 {
-    const struct mmt_load load = mmt_cost_load(resolved, problem, caps);
-    const double estimate = mmt_cost_estimate_load(resolved, problem, caps, &load);
+    const struct mmt_load load = mmt_cost_load(bound);
+    const double estimate = mmt_cost_estimate_load(bound, &load);
     struct mmt_view view = { 0 };
-    set_terms(caps, &load, estimate, view.terms);
-    set_features(resolved, problem, caps, &load, estimate, view.features);
+    set_terms(bound->caps, &load, estimate, view.terms);
+    set_features(bound, &load, estimate, view.features);
     return view;
 }
 
@@ -176,10 +177,9 @@ double mmt_cost_correction(const struct mmt_model *model, const struct mmt_view 
 
 double mmt_cost_predict(const struct mmt_model *model,
                         const struct mmt_portfolio_kernel *kernel,
-                        const struct mmt_config *resolved, const mmt_problem *problem,
-                        const struct mmt_caps *caps)
+                        const struct mmt_bound *bound)
 {
-    const struct mmt_view view = mmt_cost_view(resolved, problem, caps);
+    const struct mmt_view view = mmt_cost_view(bound);
     return mmt_cost_base(kernel->terms, &view) * exp(mmt_cost_correction(model, &view));
 }
 

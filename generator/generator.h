@@ -99,10 +99,26 @@ const char *mmt_config_check_problem(const struct mmt_config *config,
                                      const mmt_problem *problem,
                                      const struct mmt_caps *caps);
 
-/* The same of one that is resolved for it. */
-const char *mmt_config_check_resolved(const struct mmt_config *resolved,
-                                      const mmt_problem *problem,
-                                      const struct mmt_caps *caps);
+/* A configuration that is bound to a normalised, non-empty problem on a device: all that
+ * follows from the three. The caller owns the problem and the caps, which outlive it. */
+struct mmt_bound {
+    struct mmt_config config; /* resolved */
+    const mmt_problem *problem;
+    const struct mmt_caps *caps;
+    const char *why_not; /* NULL where the device can run it, else one sentence */
+    struct mmt_alignment alignment; /* bytes that its aligned text assumes */
+    bool may_align;                 /* mmt_config_may_align */
+    bool has_aligned, has_any;      /* mmt_config_has_aligned, mmt_config_has_any */
+    struct mmt_launches launches;   /* of one execution; unset where there is a why_not */
+};
+
+/* Binds; false where there is a why_not. */
+bool mmt_bind(const struct mmt_config *config, const mmt_problem *problem,
+              const struct mmt_caps *caps, struct mmt_bound *out);
+
+/* The same of one that is known to serve: why_not is NULL, unchecked. */
+void mmt_bind_known(const struct mmt_config *config, const mmt_problem *problem,
+                    const struct mmt_caps *caps, struct mmt_bound *out);
 
 /* Whether the problem's leading dimensions and batch strides allow the aligned source.
  * The pointers decide the rest, when executing. `alignment` gets what the text assumes.

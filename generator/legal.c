@@ -165,37 +165,6 @@ bool mmt_config_suits(const struct mmt_config *config, const mmt_problem *kind,
            !mmt_config_check_device(config, &aligned, caps);
 }
 
-const char *mmt_config_check_resolved(const struct mmt_config *resolved,
-                                      const mmt_problem *problem,
-                                      const struct mmt_caps *caps)
-{
-    const struct mmt_template *template = resolved->template;
-
-    /* Where there are two sources, the one for any alignment is the one that must do. */
-    bool aligned = !template->alignment || !mmt_config_has_any(resolved, problem);
-    struct mmt_variant variant = mmt_variant_of(problem, aligned);
-    struct mmt_alignment unused;
-    const char *why = reject_template(template, &variant, caps);
-    if (!why)
-        why = template->check_device(resolved->values, &variant, caps);
-    if (!why && template->aligned_only &&
-        !mmt_config_may_align(resolved, problem, &unused))
-        why =
-            "the template needs leading dimensions and strides that are multiples of 16 "
-            "bytes";
-    if (!why && template->check_problem)
-        why = template->check_problem(resolved->values, problem);
-    return why;
-}
-
-const char *mmt_config_check_problem(const struct mmt_config *config,
-                                     const mmt_problem *problem,
-                                     const struct mmt_caps *caps)
-{
-    const struct mmt_config resolved = mmt_config_resolve(config, problem, caps);
-    return mmt_config_check_resolved(&resolved, problem, caps);
-}
-
 /* `alignment`: a power of two. */
 static bool steps_by(int64_t elements, size_t size, unsigned alignment)
 {
@@ -218,17 +187,86 @@ bool mmt_config_may_align(const struct mmt_config *config, const mmt_problem *pr
            steps_by(problem->stride_c, out, at.c);
 }
 
+static bool assumes_more(const struct mmt_alignment *at, const mmt_problem *problem)
+{
+    const unsigned element = (unsigned) mmt_type_size(problem->type);
+    return at->a > element || at->b > element || at->c > mmt_type_size(problem->out);
+}
+
 bool mmt_config_has_aligned(const struct mmt_config *config, const mmt_problem *problem)
 {
-    unsigned element = (unsigned) mmt_type_size(problem->type);
     struct mmt_alignment at;
     mmt_config_may_align(config, problem, &at);
-    return at.a > element || at.b > element || at.c > mmt_type_size(problem->out);
+    return assumes_more(&at, problem);
 }
 
 bool mmt_config_has_any(const struct mmt_config *config, const mmt_problem *problem)
 {
     return !config->template->aligned_only || !mmt_config_has_aligned(config, problem);
+}
+
+/* All but why_not and the launches. */
+static void bind_unchecked(const struct mmt_config *config, const mmt_problem *problem,
+                           const struct mmt_caps *caps, struct mmt_bound *out)
+{
+    out->config = mmt_config_resolve(config, problem, caps);
+    out->problem = problem;
+    out->caps = caps;
+    out->may_align = mmt_config_may_align(&out->config, problem, &out->alignment);
+    out->has_aligned = assumes_more(&out->alignment, problem);
+    out->has_any = !config->template->aligned_only || !out->has_aligned;
+}
+
+static const char *check_bound(const struct mmt_bound *bound)
+{
+    const struct mmt_template *template = bound->config.template;
+
+    /* Where there are two sources, the one for any alignment is the one that must do. */
+    const bool aligned = !template->alignment || !bound->has_any;
+    const struct mmt_variant variant = mmt_variant_of(bound->problem, aligned);
+    const char *why = reject_template(template, &variant, bound->caps);
+    if (!why)
+        why = template->check_device(bound->config.values, &variant, bound->caps);
+    if (!why && template->aligned_only && !bound->may_align)
+        why =
+            "the template needs leading dimensions and strides that are multiples of 16 "
+            "bytes";
+    if (!why && template->check_problem)
+        why = template->check_problem(bound->config.values, bound->problem);
+    return why;
+}
+
+static void set_launches(struct mmt_bound *bound)
+{
+    bound->config.template->launch(bound->config.values, bound->problem, bound->caps,
+                                   &bound->launches);
+}
+
+bool mmt_bind(const struct mmt_config *config, const mmt_problem *problem,
+              const struct mmt_caps *caps, struct mmt_bound *out)
+{
+    bind_unchecked(config, problem, caps, out);
+    out->why_not = check_bound(out);
+    if (!out->why_not)
+        set_launches(out);
+    return !out->why_not;
+}
+
+void mmt_bind_known(const struct mmt_config *config, const mmt_problem *problem,
+                    const struct mmt_caps *caps, struct mmt_bound *out)
+{
+    bind_unchecked(config, problem, caps, out);
+    out->why_not = NULL;
+    set_launches(out);
+}
+
+const char *mmt_config_check_problem(const struct mmt_config *config,
+                                     const mmt_problem *problem,
+                                     const struct mmt_caps *caps)
+{
+    struct mmt_bound bound;
+    bind_unchecked(config, problem, caps, &bound);
+    return check_bound(&bound);
 }
 
 static bool serves(const struct mmt_template *template, const mmt_problem *problem,

@@ -24,9 +24,9 @@ static bool is_aligned(const struct mmt_plan *plan, mmt_operand operand, unsigne
 static const struct mmt_kernel *kernel_for_args(const struct mmt_plan *plan,
                                                 const mmt_args *args)
 {
-    bool aligned = plan->aligned && is_aligned(plan, args->a, plan->alignment.a) &&
-                   is_aligned(plan, args->b, plan->alignment.b) &&
-                   is_aligned(plan, args->c, plan->alignment.c);
+    bool aligned = plan->aligned && is_aligned(plan, args->a, plan->bound.alignment.a) &&
+                   is_aligned(plan, args->b, plan->bound.alignment.b) &&
+                   is_aligned(plan, args->c, plan->bound.alignment.c);
     return aligned ? plan->aligned : plan->any;
 }
 

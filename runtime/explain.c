@@ -44,13 +44,13 @@ static void print_ranked(const struct mmt_ranked *ranked, double first,
                          const mmt_problem *problem, const struct mmt_caps *caps,
                          struct mmt_text *text)
 {
-    const struct mmt_config resolved =
-        mmt_config_resolve(&ranked->kernel->config, problem, caps);
-    const struct mmt_load load = mmt_cost_load(&resolved, problem, caps);
+    struct mmt_bound bound;
+    mmt_bind_known(&ranked->kernel->config, problem, caps, &bound);
+    const struct mmt_load load = mmt_cost_load(&bound);
 
     mmt_text_addf(text, "%12.1f us  %5.2f  %6.0f  %6.0f  ", ranked->seconds * 1e6,
                   ranked->seconds / first, load.blocks, load.steps);
-    mmt_config_print(&resolved, text);
+    mmt_config_print(&bound.config, text);
     mmt_text_add(text, load.unaligned ? "  (any alignment)\n" : "\n");
 }
 

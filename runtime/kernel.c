@@ -331,25 +331,23 @@ static mmt_status warm_up(const struct mmt_kernel *kernel,
     return status;
 }
 
-mmt_status mmt_kernel_create(mmt_device *device, const struct mmt_config *given,
-                             const mmt_problem *problem, bool aligned,
-                             struct mmt_kernel **out, mmt_error *err)
+mmt_status mmt_kernel_create(mmt_device *device, const struct mmt_bound *bound,
+                             bool aligned, struct mmt_kernel **out, mmt_error *err)
 {
-    const struct mmt_config config = mmt_config_resolve(given, problem, &device->caps);
-    struct mmt_variant variant = mmt_variant_of(problem, aligned);
+    struct mmt_variant variant = mmt_variant_of(bound->problem, aligned);
     struct mmt_kernel *kernel = calloc(1, sizeof *kernel);
     mmt_status status;
 
     if (!kernel)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a kernel");
     kernel->device = device;
-    kernel->problem = *problem;
-    set_parts(kernel, &config);
-    status = load_module(device, &config, &variant, &kernel->module, err);
+    kernel->problem = *bound->problem;
+    set_parts(kernel, &bound->config);
+    status = load_module(device, &bound->config, &variant, &kernel->module, err);
     if (status == MMT_OK)
         status = create_functions(kernel, err);
     if (status == MMT_OK && device->caps.dialect == MMT_OPENCL_C)
-        status = warm_up(kernel, &config, err);
+        status = warm_up(kernel, &bound->config, err);
     if (status != MMT_OK) {
         mmt_kernel_free(kernel);
         return blame_disk(device, status, err);

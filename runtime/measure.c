@@ -30,7 +30,7 @@ static const double most_of_a_core = 128;
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
 struct candidate {
-    struct mmt_config config;
+    struct mmt_config config, resolved;
     struct mmt_kernel *kernel;
     double samples[MOST_SAMPLES]; /* seconds of an execution, sorted */
     int count;
@@ -259,12 +259,9 @@ static mmt_status time_all(struct measuring *m, mmt_error *err)
 
 static bool is_candidate(const struct measuring *m, const struct mmt_config *resolved)
 {
-    for (int i = 0; i < m->count; i++) {
-        const struct mmt_config other =
-            mmt_config_resolve(&m->candidates[i].config, m->problem, &m->device->caps);
-        if (mmt_config_equal(&other, resolved))
+    for (int i = 0; i < m->count; i++)
+        if (mmt_config_equal(&m->candidates[i].resolved, resolved))
             return true;
-    }
     return false;
 }
 
@@ -273,17 +270,15 @@ static void add_candidate(struct measuring *m, const struct mmt_config *config,
                           size_t most)
 {
     const struct mmt_caps *caps = &m->device->caps;
-    const struct mmt_config resolved = mmt_config_resolve(config, m->problem, caps);
     struct candidate *it = &m->candidates[m->count];
-    struct mmt_alignment unused;
     struct mmt_variant variant = mmt_variant_of(m->problem, true);
-    const bool aligned = mmt_config_may_align(config, m->problem, &unused) &&
-                         mmt_config_has_aligned(config, m->problem) &&
-                         !mmt_config_check_device(config, &variant, caps);
+    struct mmt_bound bound;
 
-    if (is_candidate(m, &resolved) ||
-        (!aligned && !mmt_config_has_any(config, m->problem)) ||
-        mmt_kernel_create(m->device, config, m->problem, aligned, &it->kernel, NULL))
+    mmt_bind_known(config, m->problem, caps, &bound);
+    const bool aligned = bound.may_align && bound.has_aligned &&
+                         !mmt_config_check_device(config, &variant, caps);
+    if (is_candidate(m, &bound.config) || (!aligned && !bound.has_any) ||
+        mmt_kernel_create(m->device, &bound, aligned, &it->kernel, NULL))
         return;
     const size_t workspace = mmt_kernel_workspace(it->kernel);
     if (workspace > most - m->pitch) {
@@ -292,6 +287,7 @@ static void add_candidate(struct measuring *m, const struct mmt_config *config,
         return;
     }
     it->config = *config;
+    it->resolved = bound.config;
     if (workspace > m->workspace_bytes)
         m->workspace_bytes = workspace;
     m->count++;

@@ -110,23 +110,22 @@ static mmt_status build_any(struct mmt_plan *plan, const mmt_profile *profile,
                             const mmt_plan_options *options, struct mmt_config *tried,
                             mmt_error *err)
 {
+    const struct mmt_caps *caps = &plan->device->caps;
     struct mmt_terms terms = terms_of(plan, options);
-    struct mmt_selection other = { .config = plan->selection.config };
+    struct mmt_selection other;
+    struct mmt_bound bound;
     mmt_problem odd = plan->problem;
-    mmt_status status = MMT_OK;
 
+    if (plan->bound.has_any)
+        return mmt_kernel_create(plan->device, &plan->bound, false, &plan->any, err);
     odd.lda++, odd.ldb++, odd.ldc++;
-    if (!mmt_config_has_any(&other.config, &plan->problem)) {
-        terms.max_workspace = mmt_kernel_workspace(plan->aligned);
-        status =
-            mmt_select_cached(profile, &odd, &plan->device->caps, &terms, &other, err);
-        if (status == MMT_OK)
-            *tried = mmt_config_resolve(&other.config, &odd, &plan->device->caps);
-    }
-    if (status == MMT_OK)
-        status = mmt_kernel_create(plan->device, &other.config, &plan->problem, false,
-                                   &plan->any, err);
-    return status;
+    terms.max_workspace = mmt_kernel_workspace(plan->aligned);
+    mmt_status status = mmt_select_cached(profile, &odd, caps, &terms, &other, err);
+    if (status != MMT_OK)
+        return status;
+    *tried = mmt_config_resolve(&other.config, &odd, caps);
+    mmt_bind_known(&other.config, &plan->problem, caps, &bound);
+    return mmt_kernel_create(plan->device, &bound, false, &plan->any, err);
 }
 
 /* `tried` gets the configuration, resolved, of which the kernel was built last. */
@@ -135,15 +134,14 @@ static mmt_status build_kernels(struct mmt_plan *plan, const mmt_profile *profil
                                 mmt_error *err)
 {
     const struct mmt_config *config = &plan->selection.config;
+    const struct mmt_variant aligned = mmt_variant_of(&plan->problem, true);
     mmt_status status = MMT_OK;
 
-    *tried = mmt_config_resolve(config, &plan->problem, &plan->device->caps);
-    struct mmt_variant variant = mmt_variant_of(&plan->problem, true);
-    bool may_align = mmt_config_may_align(config, &plan->problem, &plan->alignment) &&
-                     !mmt_config_check_device(config, &variant, &plan->device->caps);
-    if (may_align && mmt_config_has_aligned(config, &plan->problem))
-        status = mmt_kernel_create(plan->device, config, &plan->problem, true,
-                                   &plan->aligned, err);
+    mmt_bind_known(config, &plan->problem, &plan->device->caps, &plan->bound);
+    *tried = plan->bound.config;
+    if (plan->bound.may_align && plan->bound.has_aligned &&
+        !mmt_config_check_device(config, &aligned, &plan->device->caps))
+        status = mmt_kernel_create(plan->device, &plan->bound, true, &plan->aligned, err);
     if (status == MMT_OK && !(plan->aligned && options->aligned_only))
         status = build_any(plan, profile, options, tried, err);
     return status;
@@ -323,9 +321,7 @@ static mmt_status describe_plan(struct mmt_plan *plan, const mmt_profile *profil
     mmt_problem_print(&plan->problem, &text);
     mmt_text_addf(&text, " on %s: ", plan->device->title);
     if (plan->aligned || plan->any) {
-        const struct mmt_config runs = mmt_config_resolve(
-            &plan->selection.config, &plan->problem, &plan->device->caps);
-        mmt_config_print(&runs, &text);
+        mmt_config_print(&plan->bound.config, &text);
         mmt_text_add(&text, "; ");
         describe_selection(plan, profile, &text);
         describe_layer(plan, profile, &text);
@@ -334,8 +330,7 @@ static mmt_status describe_plan(struct mmt_plan *plan, const mmt_profile *profil
         describe_refusals(plan, &text);
         if (profile && mmt_profile_foreign(profile, &plan->device->caps, why))
             mmt_text_addf(&text, "; %s", why);
-        if (!plan->aligned &&
-            mmt_config_has_aligned(&plan->selection.config, &plan->problem))
+        if (!plan->aligned && plan->bound.has_aligned)
             mmt_text_add(&text, "; its rows are not aligned to whole vectors");
         describe_cache(&text);
     } else {

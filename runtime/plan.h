@@ -11,7 +11,7 @@ struct mmt_plan {
     mmt_device *device;
     mmt_problem problem;
     struct mmt_selection selection;
-    struct mmt_alignment alignment; /* bytes that `aligned` asks of its operands */
+    struct mmt_bound bound; /* the selection's; its alignment is what `aligned` asks */
     struct mmt_kernel
         *aligned;           /* NULL where no specialisation assumes more than elements */
     struct mmt_kernel *any; /* NULL where the caller promised alignment */

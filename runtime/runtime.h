@@ -52,10 +52,10 @@ mmt_status mmt_kernel_compile(mmt_device *device, const struct mmt_config *confi
                               const struct mmt_variant *variant, struct mmt_text *log,
                               bool *cached, mmt_error *err);
 
-/* Emits, compiles (or finds in the cache) and loads what one problem needs. */
-mmt_status mmt_kernel_create(mmt_device *device, const struct mmt_config *config,
-                             const mmt_problem *problem, bool aligned,
-                             struct mmt_kernel **out, mmt_error *err);
+/* Emits, compiles (or finds in the cache) and loads what one problem needs: the text for
+ * aligned operands, or for any. */
+mmt_status mmt_kernel_create(mmt_device *device, const struct mmt_bound *bound,
+                             bool aligned, struct mmt_kernel **out, mmt_error *err);
 void mmt_kernel_free(struct mmt_kernel *kernel);
 
 /* The bytes of shared memory to launch with. Blocks that begin early (launch->pdl_waits)

@@ -56,25 +56,16 @@ static bool is_refused(const struct mmt_config *config, const struct mmt_terms *
     return false;
 }
 
-/* Whether the device, the shape and the terms allow this configuration, resolved. */
-static bool is_allowed(const struct mmt_config *config, const mmt_problem *problem,
-                       const struct mmt_caps *caps, const struct mmt_terms *terms)
+static bool terms_allow(const struct mmt_bound *bound, const struct mmt_terms *terms)
 {
-    struct mmt_launches launches = { 0 };
-
-    if (mmt_config_check_resolved(config, problem, caps))
-        return false;
     if (!terms)
         return true;
-    if (is_refused(config, terms))
+    if (is_refused(&bound->config, terms))
         return false;
-    if (terms->strict_f32 && problem->type == MMT_F32 &&
-        mmt_config_in_slices(config, problem->type))
+    if (terms->strict_f32 && bound->problem->type == MMT_F32 &&
+        mmt_config_in_slices(&bound->config, MMT_F32))
         return false;
-    if (terms->max_workspace == SIZE_MAX)
-        return true;
-    mmt_config_launch(config, problem, caps, &launches);
-    return launches.workspace <= terms->max_workspace;
+    return bound->launches.workspace <= terms->max_workspace;
 }
 
 /* With fewer splits of k where the terms leave less workspace. */
@@ -87,21 +78,21 @@ static struct mmt_config within_terms(const struct mmt_config *config,
                              terms ? terms->max_workspace : SIZE_MAX);
 }
 
-static struct mmt_config resolve_within(const struct mmt_config *config,
-                                        const mmt_problem *problem,
-                                        const struct mmt_caps *caps,
-                                        const struct mmt_terms *terms)
+/* Binds what is within the terms; whether the device, the shape and the terms allow it.
+ */
+static bool bind_within(const struct mmt_config *config, const mmt_problem *problem,
+                        const struct mmt_caps *caps, const struct mmt_terms *terms,
+                        struct mmt_bound *out)
 {
     const struct mmt_config less = within_terms(config, problem, caps, terms);
-    return mmt_config_resolve(&less, problem, caps);
+    return mmt_bind(&less, problem, caps, out) && terms_allow(out, terms);
 }
 
-/* The same for one that may leave knobs to the problem. */
 static bool is_usable(const struct mmt_config *config, const mmt_problem *problem,
                       const struct mmt_caps *caps, const struct mmt_terms *terms)
 {
-    const struct mmt_config runs = resolve_within(config, problem, caps, terms);
-    return is_allowed(&runs, problem, caps, terms);
+    struct mmt_bound runs;
+    return bind_within(config, problem, caps, terms, &runs);
 }
 
 /* The entry of this very problem, tuned here and usable; NULL where there is none. */
@@ -202,12 +193,11 @@ static double correction_of(const struct mmt_model *model,
                             const struct mmt_portfolio_kernel *kernel,
                             const struct mmt_entry *near, const struct mmt_caps *caps)
 {
-    const struct mmt_config there =
-        mmt_config_resolve(&kernel->config, &near->problem, caps);
-    if (near->time.median <= 0 || mmt_config_check_resolved(&there, &near->problem, caps))
+    struct mmt_bound there;
+    if (near->time.median <= 0 ||
+        !mmt_bind(&kernel->config, &near->problem, caps, &there))
         return 0;
-    const double wrong = log(near->time.median / mmt_cost_predict(model, kernel, &there,
-                                                                  &near->problem, caps));
+    const double wrong = log(near->time.median / mmt_cost_predict(model, kernel, &there));
     return mmt_config_equal(&kernel->config, &near->config) ? wrong : fmax(wrong, 0);
 }
 
@@ -250,11 +240,10 @@ static int rank_portfolio(const struct mmt_profile *profile, const mmt_problem *
         if (kernel->family != model->family || kernel->layer != model->layer ||
             !(kernel->right & mmt_kind_bit(problem)))
             continue;
-        const struct mmt_config runs =
-            resolve_within(&kernel->config, problem, caps, terms);
-        if (!is_allowed(&runs, problem, caps, terms))
+        struct mmt_bound runs;
+        if (!bind_within(&kernel->config, problem, caps, terms, &runs))
             continue;
-        const double seconds = mmt_cost_predict(model, kernel, &runs, problem, caps);
+        const double seconds = mmt_cost_predict(model, kernel, &runs);
         insert_ranked(ranked, count++, (struct mmt_ranked){ model, kernel, seconds });
     }
     return count;
@@ -304,19 +293,18 @@ int mmt_select_rank(const struct mmt_profile *profile, const mmt_problem *proble
 /* ---- selecting ----------------------------------------------------------------------
  */
 
-/* A template's starting point, and what it is resolved to; false where it does not serve
- * the problem. */
+/* A template's starting point within the terms, and what it is bound to; false where it
+ * does not serve the problem. */
 static bool seed_within(const struct mmt_template *template, int seed,
                         const mmt_problem *problem, const struct mmt_caps *caps,
                         const struct mmt_terms *terms, struct mmt_config *out,
-                        struct mmt_config *resolved)
+                        struct mmt_bound *bound)
 {
     struct mmt_config config = { .template = template };
     memcpy(config.values, template->seeds[seed],
            (size_t) template->num_knobs * sizeof(int));
     *out = within_terms(&config, problem, caps, terms);
-    *resolved = mmt_config_resolve(out, problem, caps);
-    return is_allowed(resolved, problem, caps, terms);
+    return mmt_bind(out, problem, caps, bound) && terms_allow(bound, terms);
 }
 
 /* The first of a template's starting points that is not estimated at more than another
@@ -330,10 +318,11 @@ static double find_seed(const struct mmt_template *template, const mmt_problem *
     double best = INFINITY;
 
     for (int s = 0; s < template->num_seeds; s++) {
-        struct mmt_config config, runs;
+        struct mmt_config config;
+        struct mmt_bound runs;
         if (!seed_within(template, s, problem, caps, terms, &config, &runs))
             continue;
-        double estimate = mmt_cost_estimate(&runs, problem, caps);
+        double estimate = mmt_cost_estimate_bound(&runs);
         if (estimate <= best / far) {
             best = estimate;
             *out = config;
@@ -383,14 +372,12 @@ static void select_entry(const struct mmt_entry *entry, const mmt_problem *probl
 static double expected_of(const struct mmt_entry *near, const mmt_problem *problem,
                           const struct mmt_caps *caps, const struct mmt_terms *terms)
 {
-    const struct mmt_config runs = resolve_within(&near->config, problem, caps, terms),
-                            there =
-                                mmt_config_resolve(&near->config, &near->problem, caps);
-    if (!is_allowed(&runs, problem, caps, terms) ||
-        mmt_config_check_resolved(&there, &near->problem, caps))
+    struct mmt_bound runs, there;
+    if (!bind_within(&near->config, problem, caps, terms, &runs) ||
+        !mmt_bind(&near->config, &near->problem, caps, &there))
         return INFINITY;
-    return near->time.median * mmt_cost_estimate(&runs, problem, caps) /
-           mmt_cost_estimate(&there, &near->problem, caps);
+    return near->time.median * mmt_cost_estimate_bound(&runs) /
+           mmt_cost_estimate_bound(&there);
 }
 
 /* The nearest problem's kernel is not in the portfolio, but the problem is too near to
@@ -535,7 +522,8 @@ static int list_seeds(const mmt_problem *problem, const struct mmt_caps *caps,
                       const struct mmt_terms *terms, struct mmt_config *out, int count,
                       int most)
 {
-    struct mmt_config config, resolved;
+    struct mmt_config config;
+    struct mmt_bound bound;
     for (int t = 0; mmt_templates[t] && count < most; t++)
         if (mmt_config_meant(mmt_templates[t], problem, caps) &&
             isfinite(find_seed(mmt_templates[t], problem, caps, terms, &config)) &&
@@ -544,8 +532,7 @@ static int list_seeds(const mmt_problem *problem, const struct mmt_caps *caps,
     for (int t = 0; mmt_templates[t]; t++)
         for (int s = 0; s < mmt_templates[t]->num_seeds && count < most; s++)
             if (mmt_config_meant(mmt_templates[t], problem, caps) &&
-                seed_within(mmt_templates[t], s, problem, caps, terms, &config,
-                            &resolved) &&
+                seed_within(mmt_templates[t], s, problem, caps, terms, &config, &bound) &&
                 !is_listed(&config, out, count))
                 out[count++] = config;
     return count;

@@ -238,15 +238,12 @@ static double best_of_portfolio(const struct recorded *r,
     double best = INFINITY;
     for (size_t i = 0; i < profile->num_portfolio; i++) {
         const struct mmt_portfolio_kernel *k = &profile->portfolio[i];
-        const struct mmt_config resolved =
-            mmt_config_resolve(&k->config, problem, &r->caps);
+        struct mmt_bound bound;
         double seconds = r->seconds[shape][find_kernel(r, &k->config)];
         best = fmin(best, seconds);
-        if (isinf(seconds) || mmt_config_check_resolved(&resolved, problem, &r->caps))
+        if (isinf(seconds) || !mmt_bind(&k->config, problem, &r->caps, &bound))
             continue;
-        double error =
-            log(mmt_cost_predict(&profile->models[0], k, &resolved, problem, &r->caps) /
-                seconds);
+        double error = log(mmt_cost_predict(&profile->models[0], k, &bound) / seconds);
         tally->error += error * error;
         tally->errors++;
     }

@@ -149,6 +149,7 @@ static void check(mmt_device *device, mmt_queue queue, const struct mmt_config *
 {
     struct chain c = { .device = device, .queue = queue, .shape = shape };
     struct mmt_text words = { 0 };
+    struct mmt_bound bound;
     mmt_error err = { 0 };
 
     mmt_problem problem =
@@ -158,11 +159,10 @@ static void check(mmt_device *device, mmt_queue queue, const struct mmt_config *
         (int64_t) shape->m * shape->n;
     if (!CHECK_OK(mmt_problem_normalise(&problem, &c.problem, &err), err) ||
         c.problem.out != type ||
-        mmt_config_check_problem(config, &c.problem, mmt_device_caps(device)))
+        !mmt_bind(config, &c.problem, mmt_device_caps(device), &bound))
         return;
     mmt_config_print(config, &words);
-    mmt_status status =
-        mmt_kernel_create(device, config, &c.problem, true, &c.kernel, &err);
+    mmt_status status = mmt_kernel_create(device, &bound, true, &c.kernel, &err);
     if (!status)
         status = make_operands(&c, &err);
     if (!status)

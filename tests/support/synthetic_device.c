@@ -131,8 +131,9 @@ uint64_t synthetic_all_transposes(mmt_type type)
 double synthetic_seconds(const struct mmt_portfolio_kernel *like,
                          const mmt_problem *problem, const struct mmt_caps *caps)
 {
-    const struct mmt_config resolved = mmt_config_resolve(&like->config, problem, caps);
-    const struct mmt_view view = mmt_cost_view(&resolved, problem, caps);
+    struct mmt_bound bound;
+    mmt_bind_known(&like->config, problem, caps, &bound);
+    const struct mmt_view view = mmt_cost_view(&bound);
     return mmt_cost_base(like->terms, &view);
 }
 

@@ -56,8 +56,9 @@ static void test_nnls_optimal(void)
 static struct mmt_load load_of(const struct mmt_config *config,
                                const mmt_problem *problem, const struct mmt_caps *caps)
 {
-    const struct mmt_config resolved = mmt_config_resolve(config, problem, caps);
-    return mmt_cost_load(&resolved, problem, caps);
+    struct mmt_bound bound;
+    mmt_bind_known(config, problem, caps, &bound);
+    return mmt_cost_load(&bound);
 }
 
 static const char runs[] =
@@ -185,16 +186,17 @@ static void test_counted(void)
     const struct mmt_config config =
         synthetic_config("skinny SHORT=columns THREAD_TILE_SHORT=0");
     const mmt_problem problem = synthetic_shape(3000, 7, 7000);
-    const struct mmt_config resolved = mmt_config_resolve(&config, &problem, &caps);
-    const struct mmt_view view = mmt_cost_view(&resolved, &problem, &caps);
-    const double cycles = mmt_cost_load(&resolved, &problem, &caps).cycles;
+    struct mmt_bound bound;
+    mmt_bind_known(&config, &problem, &caps, &bound);
+    const struct mmt_view view = mmt_cost_view(&bound);
+    const double cycles = mmt_cost_load(&bound).cycles;
     CHECK(cycles > 0 && mmt_cost_estimate(&config, &problem, &caps) > cycles);
     CHECK(view.terms[SYNTHETIC_ESTIMATE] == mmt_cost_estimate(&config, &problem, &caps));
     for (int i = 0; i < MMT_NUM_TERMS; i++)
         CHECK((view.terms[i] > 0) == (i == SYNTHETIC_ESTIMATE || i == SYNTHETIC_LAUNCH));
 
     caps.sms = 0; /* nothing is known: nothing is counted */
-    CHECK(mmt_cost_load(&resolved, &problem, &caps).cycles == 0);
+    CHECK(mmt_cost_load(&bound).cycles == 0);
 }
 
 static struct mmt_caps cpu(void)
@@ -331,9 +333,9 @@ static double predict(const struct truth *truth, const struct mmt_model *model,
                       const struct mmt_portfolio_kernel *kernel,
                       const mmt_problem *problem)
 {
-    const struct mmt_config resolved =
-        mmt_config_resolve(&kernel->config, problem, &truth->caps);
-    return mmt_cost_predict(model, kernel, &resolved, problem, &truth->caps);
+    struct mmt_bound bound;
+    mmt_bind_known(&kernel->config, problem, &truth->caps, &bound);
+    return mmt_cost_predict(model, kernel, &bound);
 }
 
 /* Root mean square of ln(expected / true) over shapes that the fit has not seen. */

@@ -1,5 +1,6 @@
-/* Knobs that is auto: what they become. */
+/* Knobs that are auto: what they become; and what a configuration is bound to. */
 #include <math.h>
+#include <string.h>
 
 #include "generator/generator.h"
 #include "tests/support/test.h"
@@ -517,8 +518,52 @@ static void test_thin_suits(void)
           mmt_config_check_problem(&once, &deep, &caps));
 }
 
+/* What is bound is what each function finds by itself: of all starting points, aligned or
+ * not, legal or not. */
+static void check_bound(const struct mmt_config *config, const mmt_problem *problem,
+                        const struct mmt_caps *caps)
+{
+    const struct mmt_config once = mmt_config_resolve(config, problem, caps);
+    const char *why = mmt_config_check_problem(config, problem, caps);
+    struct mmt_alignment at;
+    struct mmt_launches launches;
+    struct mmt_bound bound;
+
+    CHECK(mmt_bind(config, problem, caps, &bound) == !why && bound.why_not == why);
+    CHECK(mmt_config_equal(&bound.config, &once) && bound.problem == problem &&
+          bound.caps == caps);
+    CHECK(bound.may_align == mmt_config_may_align(config, problem, &at));
+    CHECK(bound.alignment.a == at.a && bound.alignment.b == at.b &&
+          bound.alignment.c == at.c);
+    CHECK(bound.has_aligned == mmt_config_has_aligned(config, problem) &&
+          bound.has_any == mmt_config_has_any(config, problem));
+    if (why)
+        return;
+    mmt_config_launch(config, problem, caps, &launches);
+    CHECK(bound.launches.count == launches.count &&
+          bound.launches.workspace == launches.workspace);
+    CHECK(!memcmp(bound.launches.launch[0].grid, launches.launch[0].grid,
+                  sizeof launches.launch[0].grid));
+}
+
+static void test_bind(void)
+{
+    const struct mmt_caps caps = large_gpu();
+    const mmt_problem problems[] = { product(512, 512, 512), product(1000, 7, 333),
+                                     product_of(MMT_BF16, 1, 64, 4096, 4096),
+                                     product_of(MMT_F64, 2, 99, 100, 101) };
+    for (int t = 0; mmt_templates[t]; t++)
+        for (int s = 0; s < mmt_templates[t]->num_seeds; s++) {
+            struct mmt_config config = { .template = mmt_templates[t] };
+            memcpy(config.values, mmt_templates[t]->seeds[s], sizeof config.values);
+            for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
+                check_bound(&config, &problems[i], &caps);
+        }
+}
+
 int main(void)
 {
+    test_bind();
     test_resolve();
     test_resolve_splits();
     test_resolve_threads();

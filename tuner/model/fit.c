@@ -191,26 +191,25 @@ static double weight_of(const struct table *table, int row, int col)
     return fmax(near * near, 0.02);
 }
 
-/* Whether the table has a time there; resolves the row's configuration for it. */
-static bool resolve_known(const struct table *table, int row, int col,
-                          const struct mmt_caps *caps, struct mmt_config *resolved)
+/* Whether the table has a time there; binds the row's configuration to it. */
+static bool bind_timed(const struct table *table, int row, int col,
+                       const struct mmt_caps *caps, struct mmt_bound *bound)
 {
-    *resolved = mmt_config_resolve(table->configs[row], table->problems[col], caps);
     return !isinf(table->times[index_of(table, row, col)]) &&
-           !mmt_config_check_resolved(resolved, table->problems[col], caps);
+           mmt_bind(table->configs[row], table->problems[col], caps, bound);
 }
 
 /* How many times an estimate its known times are, in the mean of the logarithms. */
 static double scale_of(const struct table *table, int row, const struct mmt_caps *caps)
 {
-    struct mmt_config resolved;
+    struct mmt_bound bound;
     double sum = 0, weights = 0;
     for (int col = 0; col < table->cols; col++) {
-        if (!resolve_known(table, row, col, caps, &resolved))
+        if (!bind_timed(table, row, col, caps, &bound))
             continue;
         const double weight = weight_of(table, row, col);
         sum += weight * log(table->times[index_of(table, row, col)] /
-                            mmt_cost_estimate(&resolved, table->problems[col], caps));
+                            mmt_cost_estimate_bound(&bound));
         weights += weight;
     }
     return weights > 0 ? exp(sum / weights) : 1;
@@ -234,15 +233,13 @@ static void add_prior(const struct table *table, int row, const struct mmt_caps 
     const double prior = 0.02;
     const double scale = scale_of(table, row, caps);
     for (int col = 0; col < table->cols; col++) {
-        const mmt_problem *problem = table->problems[col];
-        const struct mmt_config resolved =
-            mmt_config_resolve(table->configs[row], problem, caps);
-        if (mmt_config_check_resolved(&resolved, problem, caps))
+        struct mmt_bound bound;
+        if (!mmt_bind(table->configs[row], table->problems[col], caps, &bound))
             continue;
-        const double expected = scale * mmt_cost_estimate(&resolved, problem, caps),
+        const double expected = scale * mmt_cost_estimate_bound(&bound),
                      time = table->times[index_of(table, row, col)],
                      part = isinf(time) ? 1 : fmin(expected / time, 1);
-        const struct mmt_view view = mmt_cost_view(&resolved, problem, caps);
+        const struct mmt_view view = mmt_cost_view(&bound);
         add_equation(&view, expected, prior * part * part, sums);
     }
 }
@@ -259,12 +256,12 @@ static double error_of(const struct table *table, int row, int col,
 static void fit_base_cost(struct table *table, int row, const struct mmt_caps *caps)
 {
     struct mmt_nnls sums = { 0 };
-    struct mmt_config resolved;
+    struct mmt_bound bound;
     double solution[MMT_NNLS_MAX];
     for (int col = 0; col < table->cols; col++) {
-        if (!resolve_known(table, row, col, caps, &resolved))
+        if (!bind_timed(table, row, col, caps, &bound))
             continue;
-        const struct mmt_view view = mmt_cost_view(&resolved, table->problems[col], caps);
+        const struct mmt_view view = mmt_cost_view(&bound);
         add_equation(&view, table->times[index_of(table, row, col)],
                      weight_of(table, row, col), &sums);
     }
@@ -275,15 +272,15 @@ static void fit_base_cost(struct table *table, int row, const struct mmt_caps *c
 
 static int list_samples(struct table *table, const struct mmt_caps *caps)
 {
-    struct mmt_config resolved;
+    struct mmt_bound bound;
     int count = 0;
     for (int row = 0; row < table->rows; row++) {
         fit_base_cost(table, row, caps);
         for (int col = 0; col < table->cols; col++) {
             struct mmt_boost_sample *sample = &table->samples[count];
-            if (!resolve_known(table, row, col, caps, &resolved))
+            if (!bind_timed(table, row, col, caps, &bound))
                 continue;
-            sample->view = mmt_cost_view(&resolved, table->problems[col], caps);
+            sample->view = mmt_cost_view(&bound);
             sample->target = error_of(table, row, col, &sample->view);
             sample->weight = weight_of(table, row, col);
             table->cols_of[count++] = col;
@@ -335,16 +332,13 @@ static mmt_status fit_model(struct table *table, const struct mmt_caps *caps,
 static double expected_seconds(const struct table *table, int row, int col,
                                const struct mmt_model *model, const struct mmt_caps *caps)
 {
-    const mmt_problem *problem = table->problems[col];
-    const struct mmt_config resolved =
-        mmt_config_resolve(table->configs[row], problem, caps);
+    struct mmt_bound bound;
     struct mmt_portfolio_kernel kernel = { .config = *table->configs[row] };
     memcpy(kernel.terms, table->terms[row], sizeof kernel.terms);
-    if (mmt_config_check_resolved(&resolved, problem, caps))
+    if (!mmt_bind(table->configs[row], table->problems[col], caps, &bound))
         return INFINITY;
     return fmax(table->best[col],
-                mmt_cost_predict(model, &kernel, &resolved, problem, caps) *
-                    exp(model->residual));
+                mmt_cost_predict(model, &kernel, &bound) * exp(model->residual));
 }
 
 /* Completes the times for a selection; a kernel does not serve what it was not checked

@@ -178,10 +178,10 @@ static void note_far(struct mmt_calibration *c, const mmt_problem *problem)
     const struct mmt_caps *caps = &c->run->device.caps;
     double expected[MMT_MOST_CALIBRATION_KERNELS], least = INFINITY;
     for (int i = 0; i < c->count; i++) {
-        const struct mmt_config *config = &c->kernels[i].config;
-        const bool serves =
-            caps->kind == MMT_GPU && !mmt_config_check_problem(config, problem, caps);
-        expected[i] = serves ? mmt_cost_estimate(config, problem, caps) : 0;
+        struct mmt_bound bound;
+        const bool serves = caps->kind == MMT_GPU &&
+                            mmt_bind(&c->kernels[i].config, problem, caps, &bound);
+        expected[i] = serves ? mmt_cost_estimate_bound(&bound) : 0;
         least = serves ? fmin(least, expected[i]) : least;
     }
     for (int i = 0; i < c->count; i++)

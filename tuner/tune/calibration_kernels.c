@@ -40,23 +40,22 @@ static bool launch_alike(const struct mmt_calibration *c, const struct mmt_confi
                          const struct mmt_config *b)
 {
     const struct mmt_caps *caps = &c->run->device.caps;
-    struct mmt_launches x = { 0 }, y = { 0 };
+    struct mmt_bound x, y;
     if (a->template != b->template)
         return false;
     if (mmt_config_equal(a, b))
         return true;
-    if (mmt_config_check_problem(a, c->kind, caps) ||
-        mmt_config_check_problem(b, c->kind, caps))
+    if (!mmt_bind(a, c->kind, caps, &x) || !mmt_bind(b, c->kind, caps, &y))
         return false;
-    mmt_config_launch(a, c->kind, caps, &x);
-    mmt_config_launch(b, c->kind, caps, &y);
     const struct mmt_work of_a = mmt_config_work(a, c->kind->type),
                           of_b = mmt_config_work(b, c->kind->type);
-    bool same =
-        x.count == y.count && of_a.depth * of_a.splits == of_b.depth * of_b.splits;
-    for (int i = 0; same && i < x.count; i++)
-        same = !memcmp(x.launch[i].grid, y.launch[i].grid, sizeof x.launch[i].grid) &&
-               !memcmp(x.launch[i].block, y.launch[i].block, sizeof x.launch[i].block);
+    bool same = x.launches.count == y.launches.count &&
+                of_a.depth * of_a.splits == of_b.depth * of_b.splits;
+    for (int i = 0; same && i < x.launches.count; i++) {
+        const struct mmt_launch *p = &x.launches.launch[i], *q = &y.launches.launch[i];
+        same = !memcmp(p->grid, q->grid, sizeof p->grid) &&
+               !memcmp(p->block, q->block, sizeof p->block);
+    }
     return same;
 }
 
@@ -109,9 +108,10 @@ static void add_specialisations(const struct mmt_calibration *c,
     mmt_calibration_shapes(c->run, c->kind, shapes);
     for (int i = 0; i < MMT_MOST_CALIBRATION_SHAPES; i++) {
         const mmt_problem *shape = &shapes[(c->start + i) % MMT_MOST_CALIBRATION_SHAPES];
-        const struct mmt_config spec = mmt_config_resolve(&kernel->config, shape, caps);
-        if (!mmt_config_check_problem(&spec, shape, caps))
-            add_specialisation(kernel, &spec, on && mmt_config_same_text(&spec, &right));
+        struct mmt_bound bound;
+        if (mmt_bind(&kernel->config, shape, caps, &bound))
+            add_specialisation(kernel, &bound.config,
+                               on && mmt_config_same_text(&bound.config, &right));
     }
 }
 
@@ -397,10 +397,10 @@ static void estimate_seeds(const struct mmt_calibration *c,
         least[col] = INFINITY;
         for (int row = 0; row < count; row++) {
             double *time = &times[row * ESTIMATED_SHAPES + col];
-            *time =
-                mmt_config_check_problem(&seeds[row], &shapes[col], &c->run->device.caps)
-                    ? INFINITY
-                    : mmt_cost_estimate(&seeds[row], &shapes[col], &c->run->device.caps);
+            struct mmt_bound bound;
+            *time = mmt_bind(&seeds[row], &shapes[col], &c->run->device.caps, &bound)
+                        ? mmt_cost_estimate_bound(&bound)
+                        : INFINITY;
             least[col] = fmin(least[col], *time);
         }
     }

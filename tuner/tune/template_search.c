@@ -92,18 +92,22 @@ static struct mmt_config leave_auto(const struct mmt_template_search *search,
 }
 
 /* A value that a knob would resolve to anyway is tried as `auto`, and not once more. */
-static bool is_legal(void *ctx, const int *index)
+static bool bind_legal(const struct mmt_template_search *search, const int *index,
+                       struct mmt_bound *bound)
 {
-    const struct mmt_template_search *search = ctx;
-    const mmt_problem *problem = search->all->problem;
-    const struct mmt_caps *caps = &search->all->run->device.caps;
     struct mmt_config config;
     to_config(search, index, &config);
     const struct mmt_config free = leave_auto(search, &config);
-    return !mmt_config_check_problem(&config, problem, caps) &&
-           mmt_config_equal(&free, &config) &&
-           (isinf(search->limit) ||
-            mmt_cost_estimate(&config, problem, caps) <= search->limit);
+    return mmt_config_equal(&free, &config) &&
+           mmt_bind(&config, search->all->problem, &search->all->run->device.caps,
+                    bound) &&
+           (isinf(search->limit) || mmt_cost_estimate_bound(bound) <= search->limit);
+}
+
+static bool is_legal(void *ctx, const int *index)
+{
+    struct mmt_bound bound;
+    return bind_legal(ctx, index, &bound);
 }
 
 /* What the launch tells of any template: threads, blocks, how full the last wave is,
@@ -114,10 +118,10 @@ static int describe_launch(void *ctx, const int *index, double *out)
     const struct mmt_template_search *search = ctx;
     const struct mmt_caps *caps = &search->all->run->device.caps;
     struct mmt_config config;
-    struct mmt_launches launches = { 0 };
+    struct mmt_bound bound;
     to_config(search, index, &config);
-    mmt_config_launch(&config, search->all->problem, caps, &launches);
-    const struct mmt_launch *main = mmt_cost_multiplying(&launches);
+    mmt_bind_known(&config, search->all->problem, caps, &bound);
+    const struct mmt_launch *main = mmt_cost_multiplying(&bound.launches);
     double threads = 1, blocks = 1;
     for (int i = 0; i < 3; i++) {
         threads *= fmax(main->block[i], 1);
@@ -136,7 +140,7 @@ static int describe_launch(void *ctx, const int *index, double *out)
     out[count++] = log2(resident);
     out[count++] = waves / ceil(waves);
     out[count++] = log2(ceil(waves));
-    out[count++] = log2(mmt_cost_estimate(&config, search->all->problem, caps));
+    out[count++] = log2(mmt_cost_estimate_bound(&bound));
     return count;
 }
 
@@ -234,12 +238,8 @@ static int list_winners(const struct mmt_template_search *search, struct winner 
  */
 static double estimate_start(struct mmt_template_search *search, const int *index)
 {
-    struct mmt_config config;
-    if (!is_legal(search, index))
-        return INFINITY;
-    to_config(search, index, &config);
-    return mmt_cost_estimate(&config, search->all->problem,
-                             &search->all->run->device.caps);
+    struct mmt_bound bound;
+    return bind_legal(search, index, &bound) ? mmt_cost_estimate_bound(&bound) : INFINITY;
 }
 
 /* The step, one knob to another value, after which the estimate is least; false where
