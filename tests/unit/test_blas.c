@@ -338,7 +338,8 @@ static mmt_status multiply_buffers(mmt_layout layout, mmt_operand a, mmt_operand
                     a, 4, b, 4, 0, c, 4, queue, err);
 }
 
-/* A buffer that ends too early is the caller's A also where operands are swapped. */
+/* A buffer that ends too early is the caller's A also where operands are swapped. Only
+ * OpenCL knows where a buffer ends; a CUDA operand is a bare address. */
 static void test_short_buffers(void)
 {
     mmt_operand a, b, c, late;
@@ -464,7 +465,8 @@ int main(int argc, char **argv)
         test_empty();
         test_strips();
         test_copies();
-        test_short_buffers();
+        if (strcmp(mmt_device_caps(device)->backend, "cuda"))
+            test_short_buffers();
         test_threads();
     }
     mmt_blas_free(blas);
