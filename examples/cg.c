@@ -6,10 +6,15 @@
  * products and three sums of vectors, all by tuned kernels. */
 #include <math.h>
 #include <mmtune/mmtune.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SKIP = 77, USUAL_ORDER = 500, MOST_ORDER = 30000, MOST_STEPS = 1000 };
+#include "shared.h"
+
+enum { MOST_STEPS = 1000 };
+
+static const struct argument order_argument = { "ORDER", "unknowns", 1, 30000, 500 };
 
 /* The device, its plans, and the vectors. r, p and A p stand one after the other. */
 struct solver {
@@ -39,6 +44,7 @@ static mmt_status make_plans(struct solver *s, mmt_error *err)
         *plans[i] = mmt_plan_create(s->device, s->profile, problems[i], NULL, err);
         if (!*plans[i])
             return err->status;
+        print_plan(*plans[i]);
         if (mmt_plan_workspace(*plans[i]) > workspace)
             workspace = mmt_plan_workspace(*plans[i]);
     }
@@ -103,11 +109,15 @@ static mmt_status dots(const struct solver *s, mmt_operand a, mmt_operand b,
     return status;
 }
 
-static mmt_status give_up(const char *why, double value, mmt_error *err)
+__attribute__((format(printf, 3, 4))) static mmt_status give_up(mmt_error *err,
+                                                                mmt_status status,
+                                                                const char *why, ...)
 {
-    err->status = MMT_ERROR_ARGUMENT;
-    snprintf(err->text, sizeof err->text, why, value);
-    return err->status;
+    va_list list;
+    va_start(list, why);
+    vsnprintf(err->text, sizeof err->text, why, list);
+    va_end(list);
+    return err->status = status;
 }
 
 /* From x = 0: r = p = b. */
@@ -117,7 +127,8 @@ static mmt_status start(struct solver *s, const double *b, mmt_error *err)
     mmt_operand copies[] = { s->r, s->p, s->ap }; /* A p is written before it is read */
     double *zeros = calloc((size_t) s->n, sizeof *zeros);
     mmt_status status = zeros ? mmt_buffer_write(s->device, s->x, zeros, vector, err)
-                              : give_up("no memory for %g numbers", (double) s->n, err);
+                              : give_up(err, MMT_ERROR_MEMORY,
+                                        "no memory for %lld numbers", (long long) s->n);
     free(zeros);
     for (int i = 0; i < 3 && status == MMT_OK; i++)
         status = mmt_buffer_write(s->device, copies[i], b, vector, err);
@@ -132,7 +143,9 @@ static mmt_status step(struct solver *s, double *rr, mmt_error *err)
     if (status == MMT_OK) /* (r, p) and (p, A p) */
         status = dots(s, s->r, s->p, d, err);
     if (status == MMT_OK && !(d[1] > 0))
-        status = give_up("(p, A p) is %g: A is not positive definite", d[1], err);
+        status = give_up(
+            err, MMT_ERROR_ARGUMENT,
+            "(p, A p) is %g, which must be above 0: A is not positive definite", d[1]);
     double alpha = *rr / d[1];
     if (status == MMT_OK)
         status = run(s, s->sum, alpha, s->p, 1, s->x, s->x, err);
@@ -159,7 +172,9 @@ static mmt_status solve(struct solver *s, const double *b, double tolerance, int
     for (*steps = 0; status == MMT_OK && rr > least; ++*steps)
         status = *steps < MOST_STEPS
                      ? step(s, &rr, err)
-                     : give_up("after all steps |r| is still %g", sqrt(rr), err);
+                     : give_up(err, MMT_ERROR_ARGUMENT,
+                               "after %d steps |r| is still %g; it should be at most %g",
+                               MOST_STEPS, sqrt(rr), sqrt(least));
     return status;
 }
 
@@ -204,29 +219,25 @@ static mmt_status solve_on(const char *name, int64_t n, const double *a, const d
 
 int main(int argc, char **argv)
 {
-    int64_t n = argc > 2 ? atoll(argv[2]) : USUAL_ORDER;
+    limit_arguments(argc, argv, 2);
+    int64_t n = read_argument(argc, argv, 2, &order_argument);
     mmt_error err = { 0 };
     double worst = 0;
-
-    if (n < 1 || n > MOST_ORDER) {
-        fprintf(stderr, "ORDER must be from 1 to %d\n", MOST_ORDER);
-        return EXIT_FAILURE;
-    }
     double *memory = calloc((size_t) (n * (n + 3)), sizeof *memory);
     double *a = memory, *known = memory + n * n, *b = known + n, *x = b + n;
+
     if (!memory) {
         fprintf(stderr, "no memory for a system of order %lld\n", (long long) n);
         return EXIT_FAILURE;
     }
     make_system(n, a, known, b);
     if (solve_on(argc > 1 ? argv[1] : NULL, n, a, b, x, &err)) {
-        fprintf(stderr, "%s: %s\n", mmt_status_name(err.status), err.text);
         free(memory);
-        return err.status == MMT_ERROR_NOT_FOUND ? SKIP : EXIT_FAILURE;
+        return report_failure(&err);
     }
     for (int64_t i = 0; i < n; i++)
         worst = fmax(worst, fabs(x[i] - known[i]));
-    printf(", largest error %.2g\n", worst);
+    printf(", largest error %.2g of numbers up to 1\n", worst);
     free(memory);
     return worst < 1e-9 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -10,7 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SKIP = 77, USUAL_SIDE = 256, MOST_SIDE = 40000, USUAL_STEPS = 200 };
+#include "shared.h"
+
+static const struct argument side_argument = { "SIDE", "nodes", 3, 40000, 256 };
+static const struct argument steps_argument = { "STEPS", "steps of time", 1, 1000000,
+                                                200 };
 
 static const double alpha = 0.2; /* below 1/4, or the scheme is not stable */
 
@@ -51,6 +55,8 @@ static mmt_status simulate(mmt_device *device, int64_t side, int steps, float *p
     mmt_operand grids[2] = { { 0 } };
     mmt_status status = plan ? MMT_OK : err->status;
 
+    if (plan)
+        print_plan(plan);
     for (int i = 0; i < 2 && status == MMT_OK; i++)
         status = mmt_buffer_create(device, bytes, &grids[i], err);
     if (status == MMT_OK)
@@ -71,7 +77,8 @@ static int report(mmt_device *device, int64_t side, int steps, const float *plat
     double left = decay(side, steps), worst = 0;
     for (int64_t i = 0; i < side * side; i++)
         worst = fmax(worst, fabs(plate[i] - left * wave(side, i / side, i % side)));
-    printf("%s: %lld x %lld, %d steps: %.2f %% of the heat is left, off by %.1g\n",
+    printf("%s: %lld x %lld nodes, %d steps: %.2f %% of the heat is left, off by %.1g of "
+           "the greatest\n",
            mmt_device_name(device), (long long) side, (long long) side, steps, left * 100,
            worst);
     return worst < 1e-4 ? EXIT_SUCCESS : EXIT_FAILURE;
@@ -79,25 +86,23 @@ static int report(mmt_device *device, int64_t side, int steps, const float *plat
 
 int main(int argc, char **argv)
 {
-    int64_t side = argc > 2 ? atoll(argv[2]) : USUAL_SIDE;
-    int steps = argc > 3 ? atoi(argv[3]) : USUAL_STEPS, code = EXIT_FAILURE;
+    limit_arguments(argc, argv, 3);
+    int64_t side = read_argument(argc, argv, 2, &side_argument);
+    int steps = (int) read_argument(argc, argv, 3, &steps_argument), code = EXIT_FAILURE;
     mmt_error err = { 0 };
-
-    if (side < 3 || side > MOST_SIDE || steps < 1) {
-        fprintf(stderr, "SIDE must be from 3 to %d, and STEPS above 0\n", MOST_SIDE);
-        return EXIT_FAILURE;
-    }
     float *plate = calloc((size_t) (side * side), sizeof *plate);
     mmt_device *device = mmt_device_open(argc > 1 ? argv[1] : NULL, &err);
+
     for (int64_t i = 0; plate && i < side * side; i++)
         plate[i] = (float) wave(side, i / side, i % side);
     if (!plate)
-        fprintf(stderr, "no memory for a plate\n");
+        fprintf(stderr, "no memory for a plate of %lld x %lld nodes\n", (long long) side,
+                (long long) side);
     else if (!device || simulate(device, side, steps, plate, &err))
-        fprintf(stderr, "%s: %s\n", mmt_status_name(err.status), err.text);
+        code = report_failure(&err);
     else
         code = report(device, side, steps, plate);
     mmt_device_close(device);
     free(plate);
-    return err.status == MMT_ERROR_NOT_FOUND ? SKIP : code;
+    return code;
 }

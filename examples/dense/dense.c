@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../shared.h"
+
 enum { PLANS = 32 };
 #define MOST_ELEMENTS (INT64_MAX / (int64_t) sizeof(double))
 
@@ -58,6 +60,13 @@ void dense_close(struct dense_context *context)
 const char *dense_error(const struct dense_context *context)
 {
     return context->err.text;
+}
+
+void dense_print_plans(const struct dense_context *context)
+{
+    for (int i = 0; i < PLANS; i++)
+        if (context->plans[i].plan)
+            print_plan(context->plans[i].plan);
 }
 
 int dense_live(const struct dense_context *context)
@@ -264,6 +273,18 @@ bool dense_multiply(const struct dense *a, const struct dense *b, struct dense *
     return compute(&problem, 1, a, 0, b, a->rows, b->columns, out);
 }
 
+bool dense_dot(const struct dense *a, const struct dense *b, double *out)
+{
+    struct dense result = { 0 };
+    if (a->rows != b->rows || a->columns != b->columns)
+        return refuse(a->context, "a dot product", a, b);
+    mmt_problem problem = mmt_dot_problem(MMT_F64, 1, a->rows * a->columns);
+    bool done =
+        compute(&problem, 1, a, 0, b, 1, 1, &result) && dense_to_host(&result, out);
+    dense_free(&result);
+    return done;
+}
+
 /* ---- the host's twin -------------------------------------------------------------- */
 
 void dense_host_add(int64_t count, const double *a, const double *b, double *out)
@@ -296,9 +317,10 @@ void dense_host_multiply(int64_t rows, int64_t inner, int64_t columns, const dou
 
 /* ---- sizes ------------------------------------------------------------------------ */
 
+enum { MOST_Y = 65535, BLOCK = 32 };
+
 struct dense_size dense_plan_size(int64_t n, int live, double memory)
 {
-    enum { MOST_Y = 65535, BLOCK = 32 };
     struct dense_size size = { .n = n, .live = live };
 
     size.bytes_each = (double) n * (double) n * sizeof(double);
@@ -317,4 +339,15 @@ int64_t dense_largest(int live, double memory)
     while (n > 0 && !dense_plan_size(n, live, memory).fits)
         n--;
     return n;
+}
+
+int64_t dense_paper_order(int dimensions)
+{
+    int64_t blocks = (int64_t) pow(INT32_MAX, 1.0 / dimensions);
+    return (dimensions == 3 ? blocks - blocks % BLOCK : blocks) * BLOCK;
+}
+
+int64_t dense_grid_order(void)
+{
+    return (int64_t) MOST_Y * BLOCK;
 }

@@ -23,6 +23,9 @@ void dense_close(struct dense_context *context); /* after all its matrices */
 /* What went wrong last. */
 const char *dense_error(const struct dense_context *context);
 
+/* Prints, a line each, the kernels of the operations so far: mmt_plan_describe. */
+void dense_print_plans(const struct dense_context *context);
+
 /* Matrices that hold memory now, and the bytes that they hold: for finding leaks. */
 int dense_live(const struct dense_context *context);
 size_t dense_bytes(const struct dense_context *context);
@@ -57,6 +60,9 @@ bool dense_subtract(const struct dense *a, const struct dense *b, struct dense *
 bool dense_multiply(const struct dense *a, const struct dense *b, struct dense *out);
 bool dense_scale(double factor, const struct dense *a, struct dense *out);
 
+/* *out = the sum of a_ij b_ij, the dot product of vectors. Waits for it. */
+bool dense_dot(const struct dense *a, const struct dense *b, double *out);
+
 /* The same on the host, one thread: what the device is held against. */
 void dense_host_add(int64_t count, const double *a, const double *b, double *out);
 void dense_host_subtract(int64_t count, const double *a, const double *b, double *out);
@@ -82,5 +88,12 @@ struct dense_size dense_plan_size(int64_t n, int live, double memory);
 
 /* The greatest order whose `live` matrices fit into so many bytes. */
 int64_t dense_largest(int live, double memory);
+
+/* The greatest order by the limits of a grid of 32 x 32 threads a block. The paper takes
+ * 2^31 - 1 for the number of all blocks, in two dimensions or in three, where k is split
+ * along z and N / 32 is a multiple of 32. A card limits each dimension by itself: y and z
+ * to 65535 blocks, x to 2^31 - 1. */
+int64_t dense_paper_order(int dimensions);
+int64_t dense_grid_order(void);
 
 #endif

@@ -1,7 +1,8 @@
 /* A walk through the container: sums, products, moves and copies, held against the host,
  * with an account of live matrices and memory.
  *
- *     dense [DEVICE [ORDER [MIB]]]
+ *     cc main.c dense.c $(pkg-config --cflags --libs mmtune) -lm
+ *     ./a.out [DEVICE [ORDER [MIB]]]
  *
  * MIB is memory of the device that three matrices are to fill, as large as they can be.
  */
@@ -11,9 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../shared.h"
 #include "dense.h"
 
-enum { SKIP = 77, USUAL_ORDER = 100, MOST_ORDER = 20000, USUAL_MIB = 64 };
+static const struct argument order_argument = { "ORDER", "rows", 1, 20000, 100 };
+static const struct argument memory_argument = { "MIB", "MiB", 1, 1 << 30, 64 };
 
 static void fill(double *x, int64_t count, unsigned seed)
 {
@@ -72,6 +75,12 @@ static void operations(const struct host *h, const struct dense *a, const struct
     expect(apart >= 0 && apart < 1e-13 * (double) h->n,
            "    equals the host's but for rounding");
     dense_free(&out);
+    double dot = 0, host_dot = 0;
+    expect(dense_dot(a, b, &dot), "the sum of a_ij b_ij");
+    for (int64_t i = 0; i < count; i++)
+        host_dot += h->a[i] * h->b[i];
+    expect(fabs(dot - host_dot) < 1e-14 * (double) count,
+           "    equals the host's but for rounding");
 }
 
 /* Who owns what: sums live beside their terms, moves make nothing, copies do. */
@@ -117,26 +126,34 @@ static void walk(struct dense_context *context, const struct host *h)
     expect(dense_live(context) == 0 && dense_bytes(context) == 0, "nothing is left");
 }
 
+/* What could not be tried at all: neither right nor wrong. */
+static void give_up(const struct dense_context *context, const char *what)
+{
+    fprintf(stderr, "%s: %s\n", what, dense_error(context));
+    count_failures++;
+}
+
 /* ---- how large may they be? ------------------------------------------------------- */
 
 static const double gib = 1024.0 * 1024 * 1024;
 
-/* The largest order that `memory` holds three times is there to be had, and what no
- * device holds is refused. */
+/* The largest order that `memory` holds three times is there to be had, unless the device
+ * has less, and what no device holds is refused. */
 static void allocate_most(struct dense_context *context, double memory)
 {
     int64_t n = dense_largest(3, memory);
     struct dense three[3] = { { 0 } }, too_large = { 0 };
     bool all = true;
 
-    for (int i = 0; i < 3; i++)
-        all &= dense_create(context, n, n, &three[i]);
+    for (int i = 0; i < 3 && all; i++)
+        all = dense_create(context, n, n, &three[i]);
     printf("three of order %lld in %.3f GiB\n", (long long) n, memory / gib);
-    if (!all)
-        printf("    \"%s\"\n", dense_error(context));
-    expect(all && (double) dense_bytes(context) <= memory &&
-               !dense_plan_size(n + 1, 3, memory).fits,
-           "are there, and the next order would not fit");
+    if (all)
+        expect((double) dense_bytes(context) <= memory &&
+                   !dense_plan_size(n + 1, 3, memory).fits,
+               "are there, and the next order would not fit");
+    else
+        give_up(context, "MIB is more than this device gives");
     for (int i = 0; i < 3; i++)
         dense_free(&three[i]);
     expect(!dense_create(context, INT32_MAX, INT32_MAX, &too_large),
@@ -161,21 +178,32 @@ static void sizes(void)
     expect(!tall.fits_y, "more than 65535 blocks of 32 rows do not fit the grid's y");
 }
 
+/* The paper's greatest orders by the grid alone beside those of today's cards. */
+static void grids(void)
+{
+    printf("greatest order by the grid, rows: the paper 1482880, here %lld by its rule "
+           "and %lld with 65535 blocks in y\n",
+           (long long) dense_paper_order(2), (long long) dense_grid_order());
+    printf(
+        "with k split along z, rows: the paper 40960, here %lld by its rule and %lld\n",
+        (long long) dense_paper_order(3), (long long) dense_grid_order());
+    expect(dense_paper_order(2) == 1482880 && dense_paper_order(3) == 40960,
+           "the paper's rule gives the paper's figures");
+    expect(dense_plan_size(dense_grid_order(), 3, 1e18).fits_y &&
+               !dense_plan_size(dense_grid_order() + 1, 3, 1e18).fits_y,
+           "a card's rule gives the last order that fits the grid's y");
+}
+
 int main(int argc, char **argv)
 {
-    int64_t n = argc > 2 ? atoll(argv[2]) : USUAL_ORDER;
-    double mib = argc > 3 ? atof(argv[3]) : USUAL_MIB;
+    limit_arguments(argc, argv, 3);
+    int64_t n = read_argument(argc, argv, 2, &order_argument);
+    double mib = (double) read_argument(argc, argv, 3, &memory_argument);
     mmt_error err = { 0 };
-
-    if (n < 1 || n > MOST_ORDER || !(mib >= 1)) {
-        fprintf(stderr, "ORDER must be from 1 to %d, and MIB at least 1\n", MOST_ORDER);
-        return EXIT_FAILURE;
-    }
     struct dense_context *context = dense_open(argc > 1 ? argv[1] : NULL, &err);
-    if (!context) {
-        fprintf(stderr, "%s\n", err.text);
-        return err.status == MMT_ERROR_NOT_FOUND ? SKIP : EXIT_FAILURE;
-    }
+    if (!context)
+        return report_failure(&err);
+
     double *memory = malloc(4 * (size_t) (n * n) * sizeof *memory);
     if (memory) {
         struct host host = { n, memory, memory + n * n, memory + 2 * n * n,
@@ -183,8 +211,10 @@ int main(int argc, char **argv)
         fill(host.a, n * n, 1);
         fill(host.b, n * n, 2);
         walk(context, &host);
+        dense_print_plans(context);
         allocate_most(context, mib * 1024 * 1024);
         sizes();
+        grids();
     }
     expect(memory, "memory of the host");
     free(memory);
