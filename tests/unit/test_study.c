@@ -7,6 +7,7 @@
 
 #include "tests/support/test.h"
 #include "studies/banks.h"
+#include "studies/claims.h"
 #include "studies/cpu.h"
 #include "studies/longvector.h"
 #include "studies/papers.h"
@@ -151,6 +152,30 @@ static void check_table(void)
     table = mmt_table_start("nowhere", columns, 3);
     CHECK(mmt_table_save(&table, "/proc/nowhere", "t", &err) != MMT_OK && err.text[0]);
     mmt_table_free(&table);
+}
+
+/* A claim that was measured has a figure and a verdict; one that was not has a reason. */
+static void check_claims(void)
+{
+    static const struct mmt_claim claim = { "knuth", "page 1", "twice as fast",
+                                            "2 times" };
+    struct mmt_table claims = mmt_claims_start();
+
+    mmt_claims_add(&claims, &claim, "cuda:0", true, "%.1f times", 2.1);
+    mmt_claims_add(&claims, &claim, "cuda:0", false, "%.1f times", 1.1);
+    mmt_claims_leave(&claims, &claim, "", "no size is %d", 512);
+    CHECK_EQ_INT(claims.num_rows, 3);
+    for (int row = 0; row < 3; row++) {
+        static const char *const figures[] = { "2.1 times", "1.1 times", "" };
+        static const char *const verdicts[] = { "holds", "does not hold",
+                                                "not measured" };
+        CHECK(!strcmp(mmt_table_cell(&claims, row, 3)->word, "2 times"));
+        CHECK(!strcmp(mmt_table_cell(&claims, row, 5)->word, figures[row]));
+        CHECK(!strcmp(mmt_table_cell(&claims, row, 6)->word, verdicts[row]));
+        CHECK(!strcmp(mmt_table_cell(&claims, row, 7)->word,
+                      row == 2 ? "no size is 512" : ""));
+    }
+    mmt_table_free(&claims);
 }
 
 /* ---- longvector: a made-up device, whose times are known --------------------------- */
@@ -309,5 +334,6 @@ int main(void)
     check_closed_form();
     check_doubt();
     check_table();
+    check_claims();
     return test_end("study");
 }
