@@ -1,22 +1,29 @@
 /* Jacobi sweeps over a grid that does not fit into the memory that is to be used: blocks
  * of planes go to the device, get several sweeps there, and come back.
  *
- *     cc pyramid.c $(pkg-config --cflags --libs mmtune)
- *     ./a.out [DEVICE [SIDE [HEIGHT]]]
+ *     cc pyramid.c pyramids.c $(pkg-config --cflags --libs mmtune) -lm
+ *     ./a.out [DEVICE [SIDE [MEMORY [HEIGHT]]]]
  *
- * HEIGHT is the number of sweeps for each trip. A block is sent with HEIGHT more planes
- * on either side than it returns, since in each sweep the outermost plane is computed
- * from one that the block does not have. The result has the bits of plain sweeps. */
+ * MEMORY is what the device may give, such as 64M; the grid has SIDE^3 values. HEIGHT is
+ * the number of sweeps for each trip; without it pyramids.h chooses. A block is sent with
+ * HEIGHT more planes on either side than it returns, since in each sweep the outermost
+ * plane is computed from one that the block does not have. The result has the bits of
+ * plain sweeps. */
 #include <mmtune/mmtune.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { SKIP = 77, USUAL_SIDE = 48, MOST_SIDE = 1200, USUAL_HEIGHT = 4 };
+#include "pyramids.h"
+#include "shared.h"
 
-/* A block is as many planes as a third of the grid's memory holds, with two arrays to
- * sweep between and one for the right-hand side. */
+static const struct argument side_argument = { "SIDE", "values along an edge", 5, 1200,
+                                               48 };
+
+/* A block has two arrays to sweep between and one for the right-hand side. */
 struct trip {
     mmt_device *device;
     mmt_profile *profile;
@@ -119,6 +126,75 @@ static mmt_status pass(const struct trip *t, int *blocks, mmt_error *err)
     return status;
 }
 
+/* ---- how high? -------------------------------------------------------------------- */
+
+static double now(void)
+{
+    struct timespec time;
+    timespec_get(&time, TIME_UTC);
+    return (double) time.tv_sec + 1e-9 * (double) time.tv_nsec;
+}
+
+/* What a block of the grid's first planes takes there, in sweeps, and back. */
+static mmt_status time_block(const struct trip *t, struct pyramid_costs *out,
+                             mmt_error *err)
+{
+    enum { SWEEPS = 4 };
+    double start = now();
+    mmt_status status =
+        mmt_buffer_write(t->device, t->arrays[0], t->now, bytes_of(t, t->width), err);
+    double sent = now();
+    if (status == MMT_OK)
+        status =
+            mmt_buffer_write(t->device, t->arrays[2], t->f, bytes_of(t, t->width), err);
+    double begun = now();
+    for (int i = 0; i < SWEEPS && status == MMT_OK; i++)
+        status = sweep(t, 0, t->width, t->arrays[i % 2], t->arrays[(i + 1) % 2], err);
+    if (status == MMT_OK)
+        status = mmt_finish(t->device, NULL, err);
+    double swept = now();
+    if (status == MMT_OK)
+        status =
+            mmt_buffer_read(t->device, t->next, t->arrays[0], bytes_of(t, t->width), err);
+    double width = (double) t->width;
+    *out = (struct pyramid_costs){ (sent - start) / width, (now() - swept) / width,
+                                   (swept - begun) / SWEEPS / (width - 2) };
+    return status;
+}
+
+/* The height by the model, from the least times of a few blocks after one that builds the
+ * kernel; or the one that was asked for. */
+static mmt_status choose_height(struct trip *t, int64_t memory, mmt_error *err)
+{
+    enum { RUNS = 3 };
+    struct pyramid_costs least = { INFINITY, INFINITY, INFINITY }, costs;
+    struct pyramids built;
+    mmt_status status = MMT_OK;
+
+    for (int run = 0; run <= RUNS && status == MMT_OK; run++) {
+        status = time_block(t, &costs, err);
+        if (!run)
+            continue;
+        least.send = fmin(least.send, costs.send);
+        least.receive = fmin(least.receive, costs.receive);
+        least.plane = fmin(least.plane, costs.plane);
+    }
+    if (status != MMT_OK || t->height)
+        return status;
+    build_pyramids(memory, t->side, sizeof(float), &least, &built);
+    t->height = built.height;
+    printf(
+        "a plane takes %.2f us there, %.2f us back and %.2f us a sweep\n"
+        "buildPyramids(%lld bytes, N = %lld): %lld blocks, h = %lld, %.3f ms expected of "
+        "%lld sweeps\n",
+        least.send * 1e6, least.receive * 1e6, least.plane * 1e6, (long long) memory,
+        (long long) t->side, (long long) built.blocks, (long long) built.height,
+        built.seconds * 1e3, (long long) built.height);
+    return status;
+}
+
+/* ---- plain sweeps ----------------------------------------------------------------- */
+
 /* The host's sweep, in the order that jacobi3d is documented to add in. */
 static void host_sweep(int64_t n, const float *a, const float *f, float *c)
 {
@@ -145,56 +221,90 @@ static float *sweep_plainly(int64_t n, int64_t h, float *arrays[2], const float 
     return arrays[h % 2];
 }
 
-static int run(struct trip *t, const char *device, float *arrays[4], mmt_error *err)
+static int run(struct trip *t, const char *device, int64_t memory, float *arrays[4])
 {
     int64_t count = t->side * t->side * t->side;
     float *plain[2] = { arrays[0], arrays[3] };
+    mmt_error err = { 0 };
     int blocks = 0;
 
     t->now = arrays[0], t->f = arrays[1], t->next = arrays[2];
-    if (open_trip(t, device, err) || pass(t, &blocks, err)) {
-        fprintf(stderr, "%s: %s\n", mmt_status_name(err->status), err->text);
-        return err->status == MMT_ERROR_NOT_FOUND ? SKIP : EXIT_FAILURE;
-    }
+    if (open_trip(t, device, &err) || choose_height(t, memory, &err))
+        return report_failure(&err);
+    if (pass(t, &blocks, &err)) /* builds kernels */
+        return report_failure(&err);
+    double start = now();
+    blocks = 0;
+    if (pass(t, &blocks, &err))
+        return report_failure(&err);
+    double seconds = now() - start;
+    print_plan(t->plans[t->width]);
     const float *expected = sweep_plainly(t->side, t->height, plain, t->f);
     bool same = !memcmp(t->next, expected, (size_t) count * sizeof(float));
-    printf("%s: %lld^3, %lld sweeps in %d blocks of %lld planes: %s\n",
+    printf("%s: %lld^3, %lld sweeps in %d blocks of %lld planes, %.3f ms: %s\n",
            mmt_device_name(t->device), (long long) t->side, (long long) t->height, blocks,
-           (long long) t->width, same ? "the bits of plain sweeps" : "OTHER BITS");
+           (long long) t->width, seconds * 1e3,
+           same ? "the bits of plain sweeps" : "OTHER BITS");
     return same ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* Bytes, of which K, M and G are 1024, 1024^2 and 1024^3; a block of three planes at the
+ * least. */
+static int64_t read_memory(const char *word, int64_t side)
+{
+    static const char units[] = "KMG";
+    const int64_t least = 9 * side * side * (int64_t) sizeof(float);
+    char *end;
+    double bytes = strtod(word, &end);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+
+    if (unit)
+        bytes *= pow(1024, (double) (unit - units + 1)), end++;
+    if (end != word && !*end && bytes >= (double) least && bytes < 0x1p60)
+        return (int64_t) bytes;
+    fprintf(
+        stderr,
+        "MEMORY is '%s'; it must be a number of bytes, such as 64M or 512K, and at least "
+        "%lld bytes: three planes of %lld^2 values, three times\n",
+        word, (long long) least, (long long) side);
+    exit(USAGE);
+}
+
+/* 0 where the model is to choose. */
+static int64_t read_height(int argc, char **argv, int64_t side, int64_t width)
+{
+    const struct argument height = { "HEIGHT",
+                                     "sweeps, of which a block loses 2 planes each", 1,
+                                     width < side ? (width - 1) / 2 : side, 0 };
+    return read_argument(argc, argv, 4, &height);
 }
 
 int main(int argc, char **argv)
 {
-    int64_t n = argc > 2 ? atoll(argv[2]) : USUAL_SIDE;
-    int64_t h = argc > 3 ? atoll(argv[3]) : USUAL_HEIGHT;
-    struct trip t = { .side = n, .height = h, .width = n / 3 };
-    mmt_error err = { 0 };
+    limit_arguments(argc, argv, 4);
+    int64_t n = read_argument(argc, argv, 2, &side_argument), count = n * n * n;
+    int64_t memory = argc > 3 ? read_memory(argv[3], n)
+                              : (n < 9 ? 3 : n / 3) * 3 * n * n * (int64_t) sizeof(float);
+    int64_t width = pyramid_width(memory, n, sizeof(float));
+    struct trip t = { .side = n, .width = width };
     float *arrays[4];
     int code = EXIT_FAILURE;
 
-    if (n < 9 || n > MOST_SIDE || h < 1 || h > (n / 3 - 1) / 2) {
-        fprintf(stderr,
-                "SIDE must be from 9 to %d, and HEIGHT, which is %lld, from 1 to %lld: a "
-                "block has SIDE / 3 planes, and loses 2 HEIGHT of them\n",
-                MOST_SIDE, (long long) h, (long long) (n / 3 - 1) / 2);
-        return EXIT_FAILURE;
-    }
-    int64_t count = n * n * n;
-    float *memory = malloc(4 * (size_t) count * sizeof *memory);
-    t.plans = calloc((size_t) t.width + 1, sizeof *t.plans);
-    for (int i = 0; i < 4; i++)
-        arrays[i] = memory + i * count;
-    for (int64_t i = 0; memory && i < count; i++) {
+    t.height = read_height(argc, argv, n, width);
+    float *values = malloc(4 * (size_t) count * sizeof *values);
+    t.plans = calloc((size_t) width + 1, sizeof *t.plans);
+    for (int i = 0; values && i < 4; i++)
+        arrays[i] = values + i * count;
+    for (int64_t i = 0; values && i < count; i++) {
         arrays[0][i] = (float) (i * 7 % 101) / 101.0f;
         arrays[1][i] = (float) (i * 5 % 97) / 97.0f;
     }
-    if (memory && t.plans)
-        code = run(&t, argc > 1 ? argv[1] : NULL, arrays, &err);
+    if (values && t.plans)
+        code = run(&t, argc > 1 ? argv[1] : NULL, memory, arrays);
     else
-        fprintf(stderr, "no memory for four grids of %lld^3\n", (long long) n);
+        fprintf(stderr, "no memory for four grids of %lld^3 values\n", (long long) n);
     close_trip(&t);
     free(t.plans);
-    free(memory);
+    free(values);
     return code;
 }

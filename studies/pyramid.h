@@ -17,6 +17,7 @@
 #ifndef MMT_STUDIES_PYRAMID_H
 #define MMT_STUDIES_PYRAMID_H
 
+#include "examples/pyramids.h"
 #include "studies/study.h"
 
 struct mmt_pyramid_grid {
@@ -96,6 +97,33 @@ void mmt_pyramid_turn(struct mmt_pyramid_grid *grid); /* exchanges them */
 /* The same sweeps on one core of the host, for comparing bits: now -> next. `spare` is as
  * large as the grid. */
 void mmt_pyramid_plain(const struct mmt_pyramid_grid *grid, int64_t sweeps, void *spare);
+
+/* ---- pyramid_costs.c --------------------------------------------------------------
+ */
+
+/* Times copies of blocks of `width` planes both ways, walking the grid as a pass does,
+ * and sweeps over one: the least of a few. */
+mmt_status mmt_pyramid_calibrate(const struct mmt_study_device *device,
+                                 const struct mmt_pyramid_grid *grid, int64_t width,
+                                 struct pyramid_costs *out, mmt_error *err);
+
+/* ---- pyramid_claims.c -------------------------------------------------------------
+ */
+
+/* What was measured of one grid, by heights. Gaps are parts of the measured time by which
+ * the paper's model is off at most, NAN where no such height was measured. */
+struct mmt_pyramid_findings {
+    int64_t n, width;                 /* N and R */
+    int64_t highest, best, chosen;    /* h that was measured; that is fastest; by the
+                                       * paper's model, 0: it had no height to choose */
+    double lowest_each, highest_each; /* seconds of a sweep at h = 1 and at the highest */
+    double best_each, chosen_each;
+    double gap_within, gap_beyond; /* for 2 < h < N / 10, and from N / 10 on */
+};
+
+/* Shows what the paper says of pyramids beside what was found. */
+mmt_status mmt_pyramid_claims(const struct mmt_study_options *options, const char *device,
+                              const struct mmt_pyramid_findings *found, mmt_error *err);
 
 /* ---- pyramid_check.c -------------------------------------------------------------- */
 

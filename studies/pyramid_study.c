@@ -22,128 +22,13 @@
 #include "studies/pyramid.h"
 #include "studies/timer.h"
 
-enum { MOST_HEIGHTS = 14, RUNS = 3, USUAL_SIDE = 256 };
-
-/* What the model is made of, seconds. */
-struct costs {
-    double send, receive; /* one plane */
-    double plane;         /* stencils of one plane */
-};
+/* Heights from N / 10 on, beyond what the paper vouches for, and all. */
+enum { BEYOND = 5, HEIGHTS = PYRAMID_HEIGHTS + BEYOND, RUNS = 3, USUAL_SIDE = 256 };
 
 /* The paper's t_copy. */
-static double copy_of(const struct costs *costs)
+static double copy_of(const struct pyramid_costs *costs)
 {
     return (2 * costs->send + costs->receive) / 3;
-}
-
-/* ---- calibration ------------------------------------------------------------------ */
-
-/* Sends a block's planes and their right-hand side and receives the planes; adds what a
- * plane took. */
-static mmt_status copy_block(const struct mmt_study_device *device,
-                             const struct mmt_pyramid_grid *grid, int64_t at,
-                             int64_t width, const mmt_operand arrays[3],
-                             struct costs *sum, mmt_error *err)
-{
-    size_t plane = mmt_pyramid_bytes(grid) / (size_t) grid->planes;
-    size_t bytes = (size_t) width * plane, offset = (size_t) at * plane;
-    double start = mmt_now();
-    mmt_status status = mmt_buffer_write(device->device, arrays[0],
-                                         (const char *) grid->now + offset, bytes, err);
-    if (status == MMT_OK)
-        status = mmt_buffer_write(device->device, arrays[2],
-                                  (const char *) grid->f + offset, bytes, err);
-    double sent = mmt_now();
-    if (status == MMT_OK)
-        status = mmt_buffer_read(device->device, (char *) grid->next + offset, arrays[0],
-                                 bytes, err);
-    sum->send += (sent - start) / (2 * (double) width);
-    sum->receive += (mmt_now() - sent) / (double) width;
-    return status;
-}
-
-/* The least of a few walks, as of passes, after one that warms up. Block after block, as
- * a pass walks, since memory that was just touched would be faster. */
-static mmt_status time_copies(const struct mmt_study_device *device,
-                              const struct mmt_pyramid_grid *grid, int64_t width,
-                              const mmt_operand arrays[3], struct costs *out,
-                              mmt_error *err)
-{
-    mmt_status status = MMT_OK;
-
-    out->send = out->receive = INFINITY;
-    for (int run = 0; run <= RUNS && status == MMT_OK; run++) {
-        struct costs sum = { 0 };
-        int blocks = 0;
-        for (int64_t at = 0; at + width <= grid->planes && status == MMT_OK;
-             at += width) {
-            status = copy_block(device, grid, at, width, arrays, &sum, err);
-            blocks++;
-        }
-        if (!run)
-            continue;
-        out->send = fmin(out->send, sum.send / blocks);
-        out->receive = fmin(out->receive, sum.receive / blocks);
-    }
-    return status;
-}
-
-static mmt_status time_sweeps(const struct mmt_study_device *device,
-                              const struct mmt_pyramid_grid *grid, int64_t width,
-                              const mmt_operand arrays[3], double *seconds,
-                              mmt_error *err)
-{
-    enum { SWEEPS = 10 };
-    struct mmt_study_timer timer;
-    mmt_problem problem = mmt_jacobi3d_problem(grid->type, width, grid->side, grid->side);
-    mmt_plan *plan =
-        mmt_plan_create(device->device, device->profile, &problem, NULL, err);
-    mmt_args args = mmt_args_defaults();
-    mmt_status status =
-        plan ? mmt_study_timer_open(device->device, &timer, err) : MMT_ERROR_UNSUPPORTED;
-    if (status != MMT_OK) {
-        mmt_plan_free(plan);
-        return status;
-    }
-    args.alpha = 1.0 / 6, args.beta = grid->scale;
-    args.b = arrays[2];
-    *seconds = INFINITY;
-    for (int run = 0; run <= RUNS && status == MMT_OK; run++) {
-        double all = 0;
-        status = mmt_study_timer_start(&timer, err);
-        for (int i = 0; i < SWEEPS && status == MMT_OK; i++) {
-            args.a = arrays[i % 2], args.c = arrays[(i + 1) % 2];
-            status = mmt_execute(plan, &args, timer.queue, err);
-        }
-        if (status == MMT_OK)
-            status = mmt_study_timer_stop(&timer, &all, err);
-        if (run) /* the first warms up */
-            *seconds = fmin(*seconds, all / SWEEPS / (double) (width - 2));
-    }
-    mmt_study_timer_close(&timer);
-    mmt_plan_free(plan);
-    return status;
-}
-
-static mmt_status calibrate_costs(const struct mmt_study_device *device,
-                                  const struct mmt_pyramid_grid *grid, int64_t width,
-                                  struct costs *out, mmt_error *err)
-{
-    size_t bytes = (size_t) width * mmt_pyramid_bytes(grid) / (size_t) grid->planes;
-    mmt_operand arrays[3] = { { 0 } };
-    mmt_status status = MMT_OK;
-
-    for (int i = 0; i < 3 && status == MMT_OK; i++)
-        status = mmt_buffer_create(device->device, bytes, &arrays[i], err);
-    if (status == MMT_OK)
-        status = mmt_buffer_write(device->device, arrays[2], grid->f, bytes, err);
-    if (status == MMT_OK)
-        status = time_copies(device, grid, width, arrays, out, err);
-    if (status == MMT_OK)
-        status = time_sweeps(device, grid, width, arrays, &out->plane, err);
-    for (int i = 0; i < 3; i++)
-        mmt_buffer_free(device->device, arrays[i]);
-    return status;
 }
 
 /* ---- the height ------------------------------------------------------------------- */
@@ -153,29 +38,34 @@ static const char *const model_names[MODELS] = { "model of the paper",
                                                  "model with both ways" };
 
 /* Seconds of a pass by a model, for whole blocks. */
-static double predict_seconds(const struct costs *costs, int64_t planes, int64_t r,
-                              int64_t h, int model)
+static double predict_seconds(const struct pyramid_costs *costs, int64_t planes,
+                              const struct mmt_pyramid_shape *shape, int model)
 {
-    double blocks = ceil((double) (planes - 2 * h) / (double) (r - 2 * h));
-    double copies = model == PAPER ? (double) (3 * r - 2 * h) * copy_of(costs)
-                                   : (double) (2 * r) * costs->send +
-                                         (double) (r - 2 * h) * costs->receive;
-    return fmax(1, blocks) * (copies + (double) (h * (r - h - 1)) * costs->plane);
+    struct pyramid_costs one = *costs;
+    if (model == PAPER)
+        one.send = one.receive = copy_of(costs);
+    return pyramid_seconds(&one, planes, shape->width, shape->height);
 }
 
-/* Height 1 for comparison, then 10 to 15 between 2 and N / 10, as the paper says, as far
- * as the blocks are wide enough. */
-static int choose_heights(int64_t side, int64_t width, int64_t *heights)
+/* Those that build_pyramids tries, and some from N / 10 on as far as the blocks are wide
+ * enough, where the model is off. */
+static int choose_heights(int64_t side, int64_t width, int64_t heights[HEIGHTS])
 {
-    int64_t most = side / 10 - 1, widest = (width - 1) / 2;
-    int count = 0;
+    int count = pyramid_heights(side, width, heights);
+    int64_t first = (side - 1) / 10 + 1, widest = (width - 1) / 2;
 
-    most = most < widest ? most : widest;
-    heights[count++] = 1;
-    int64_t step = (most - 3) / (MOST_HEIGHTS - 1) + 1;
-    for (int64_t h = 3; h <= most && count <= MOST_HEIGHTS; h += step)
-        heights[count++] = h;
+    for (int i = 0; i < BEYOND && first <= widest; i++) {
+        int64_t h = first + (widest - first) * i / (BEYOND - 1);
+        if (h > heights[count - 1])
+            heights[count++] = h;
+    }
     return count;
+}
+
+/* Whether the paper vouches for the model there. */
+static bool is_vouched(int64_t side, int64_t height)
+{
+    return height > 2 && 10 * height < side;
 }
 
 enum {
@@ -284,7 +174,7 @@ static mmt_status try_heights(const struct mmt_study_device *device,
                               struct attempt *attempts, int count, mmt_error *err)
 {
     enum { LEAST_HEIGHTS = 4 };
-    int order[MOST_HEIGHTS + 2];
+    int order[HEIGHTS];
 
     mmt_study_spread(count, order);
     for (int i = 0; i < count && !mmt_study_interrupted(); i++) {
@@ -301,8 +191,9 @@ static mmt_status try_heights(const struct mmt_study_device *device,
     return MMT_OK;
 }
 
-static void add_rows(const struct mmt_pyramid_grid *grid, const struct costs *costs,
-                     const struct attempt *attempts, int count, struct mmt_table *table)
+static void add_rows(const struct mmt_pyramid_grid *grid,
+                     const struct pyramid_costs *costs, const struct attempt *attempts,
+                     int count, struct mmt_table *table)
 {
     for (const struct attempt *at = attempts; at < attempts + count; at++) {
         const struct mmt_pyramid_shape *shape = &at->plain.shape;
@@ -310,9 +201,8 @@ static void add_rows(const struct mmt_pyramid_grid *grid, const struct costs *co
             continue;
         add_measured(table, "measured", &at->plain);
         for (int model = 0; model < MODELS; model++)
-            add_model(
-                table, model_names[model], &at->plain,
-                predict_seconds(costs, grid->planes, shape->width, shape->height, model));
+            add_model(table, model_names[model], &at->plain,
+                      predict_seconds(costs, grid->planes, shape, model));
         if (at->overlapped.runs)
             add_measured(table, "overlapped", &at->overlapped);
     }
@@ -339,9 +229,9 @@ static const struct attempt *best_attempt(const struct attempt *attempts, int co
     return least;
 }
 
-/* By a model, above height 1; NULL where there is none. */
+/* By a model, of the heights that the paper vouches for; NULL where there is none. */
 static const struct attempt *attempt_of_model(const struct mmt_pyramid_grid *grid,
-                                              const struct costs *costs,
+                                              const struct pyramid_costs *costs,
                                               const struct attempt *attempts, int count,
                                               int model)
 {
@@ -350,17 +240,17 @@ static const struct attempt *attempt_of_model(const struct mmt_pyramid_grid *gri
     for (const struct attempt *at = attempts; at < attempts + count; at++) {
         int64_t h = at->plain.shape.height;
         double one =
-            predict_seconds(costs, grid->planes, at->plain.shape.width, h, model) /
-            (double) h;
-        if (h > 1 && at->plain.runs && one < least_each)
+            predict_seconds(costs, grid->planes, &at->plain.shape, model) / (double) h;
+        if (is_vouched(grid->side, h) && at->plain.runs && one < least_each)
             least = at, least_each = one;
     }
     return least;
 }
 
 static void say_choice(const struct mmt_study_options *options,
-                       const struct mmt_pyramid_grid *grid, const struct costs *costs,
-                       const struct attempt *attempts, int count)
+                       const struct mmt_pyramid_grid *grid,
+                       const struct pyramid_costs *costs, const struct attempt *attempts,
+                       int count)
 {
     const struct timed *fastest = &best_attempt(attempts, count, false)->plain;
     int64_t width = attempts->plain.shape.width;
@@ -383,7 +273,7 @@ static void say_choice(const struct mmt_study_options *options,
                       (seconds_of_each(&at->plain) / seconds_of_each(fastest) - 1) * 100,
                       fastest->shape.height);
     }
-    if (width < 7)
+    if (count == 1)
         mmt_study_say(options, "blocks of %" PRId64 " planes leave height 1 alone",
                       width);
 }
@@ -431,6 +321,72 @@ static void say_limit(const struct mmt_study_options *options,
                       tried, count, fewest, RUNS);
 }
 
+/* The parts of its measured time that the model is off at most, at heights of the range
+ * that the paper vouches for, or above it; NAN where none was measured. */
+static double largest_gap(const struct mmt_pyramid_grid *grid,
+                          const struct pyramid_costs *costs,
+                          const struct attempt *attempts, int count, bool beyond)
+{
+    double most = NAN;
+    for (const struct attempt *at = attempts; at < attempts + count; at++) {
+        const struct mmt_pyramid_shape *shape = &at->plain.shape;
+        bool counts = beyond ? 10 * shape->height >= grid->side
+                             : is_vouched(grid->side, shape->height);
+        if (at->plain.runs && counts)
+            most = fmax(most, fabs(predict_seconds(costs, grid->planes, shape, PAPER) /
+                                       at->plain.counts.seconds -
+                                   1));
+    }
+    return most;
+}
+
+static mmt_status show_claims(const struct mmt_study_options *options,
+                              const struct mmt_study_device *device,
+                              const struct mmt_pyramid_grid *grid,
+                              const struct pyramid_costs *costs,
+                              const struct attempt *attempts, int count, mmt_error *err)
+{
+    const struct attempt *best = best_attempt(attempts, count, false),
+                         *chosen = attempt_of_model(grid, costs, attempts, count, PAPER),
+                         *highest = attempts;
+    for (const struct attempt *at = attempts; at < attempts + count; at++)
+        if (at->plain.runs)
+            highest = at;
+    const struct mmt_pyramid_findings found = {
+        .n = grid->side,
+        .width = attempts->plain.shape.width,
+        .highest = highest->plain.shape.height,
+        .best = best->plain.shape.height,
+        .chosen = chosen ? chosen->plain.shape.height : 0,
+        .lowest_each = seconds_of_each(&attempts->plain),
+        .highest_each = seconds_of_each(&highest->plain),
+        .best_each = seconds_of_each(&best->plain),
+        .chosen_each = chosen ? seconds_of_each(&chosen->plain) : NAN,
+        .gap_within = largest_gap(grid, costs, attempts, count, false),
+        .gap_beyond = largest_gap(grid, costs, attempts, count, true),
+    };
+    return mmt_pyramid_claims(options, device->id, &found, err);
+}
+
+/* What a program would be told that calls build_pyramids with the memory and these costs.
+ */
+static void say_built(const struct mmt_study_options *options,
+                      const struct mmt_pyramid_grid *grid,
+                      const struct pyramid_costs *costs, int64_t width)
+{
+    size_t value = mmt_type_size(grid->type);
+    int64_t memory = 3 * width * grid->side * grid->side * (int64_t) value;
+    struct pyramids built;
+
+    if (build_pyramids(memory, grid->side, value, costs, &built))
+        mmt_study_say(options,
+                      "buildPyramids(%" PRId64 " bytes, N = %" PRId64 "): %" PRId64
+                      " blocks of %" PRId64 " planes, h = %" PRId64
+                      ", %.4g ms expected of a pass",
+                      memory, grid->side, built.blocks, built.width, built.height,
+                      built.seconds * 1e3);
+}
+
 /* ---- the study -------------------------------------------------------------------- */
 
 /* Planes of a block in the memory that may be used, or an error that names what would
@@ -461,12 +417,12 @@ static mmt_status choose_widths(const struct mmt_study_options *options,
 static mmt_status report_pyramid(const struct mmt_study_options *options,
                                  const struct mmt_study_device *device,
                                  const struct mmt_pyramid_grid *grid,
-                                 const struct costs *costs,
+                                 const struct pyramid_costs *costs,
                                  const struct attempt *attempts, int count,
                                  mmt_error *err)
 {
     char title[128], over[160];
-    struct mmt_plot plot = { over, HEIGHT, EACH, { SERIES, -1 }, false, false };
+    struct mmt_plot plot = { over, HEIGHT, EACH, { SERIES, -1 }, false, true };
 
     snprintf(title, sizeof title, "passes over a grid of %" PRId64 "^3, %s", grid->side,
              mmt_type_name(grid->type));
@@ -475,22 +431,26 @@ static mmt_status report_pyramid(const struct mmt_study_options *options,
              mmt_device_caps(device->device)->name);
     struct mmt_table table = mmt_table_start(title, columns, NUM);
     add_rows(grid, costs, attempts, count, &table);
-    mmt_status status = mmt_study_show(options, &table, "pyramid", err);
+    mmt_status status = table.num_rows
+                            ? mmt_study_show(options, &table, "pyramid", err)
+                            : mmt_fail(err, MMT_ERROR_DEVICE, "no height was measured");
     if (status == MMT_OK)
         status = mmt_study_draw(options, &table, &plot, "pyramid", err);
-    if (status == MMT_OK && table.num_rows) {
+    if (status == MMT_OK) {
+        say_built(options, grid, costs, attempts->plain.shape.width);
         say_choice(options, grid, costs, attempts, count);
         say_overlap(options, attempts, count);
         say_limit(options, attempts, count);
+        status = show_claims(options, device, grid, costs, attempts, count, err);
     }
     mmt_table_free(&table);
     return status;
 }
 
 static int plan_attempts(int64_t side, int64_t width, int64_t half,
-                         struct attempt attempts[MOST_HEIGHTS + 2])
+                         struct attempt attempts[HEIGHTS])
 {
-    int64_t heights[MOST_HEIGHTS + 2];
+    int64_t heights[HEIGHTS];
     int count = choose_heights(side, width, heights);
     for (int i = 0; i < count; i++)
         attempts[i] = (struct attempt){ { .shape = { heights[i], width, false } },
@@ -503,8 +463,8 @@ static mmt_status study_grid(const struct mmt_study_options *options,
                              int64_t side, double until, mmt_error *err)
 {
     struct mmt_pyramid_grid grid;
-    struct costs costs = { 0 };
-    struct attempt attempts[MOST_HEIGHTS + 2];
+    struct pyramid_costs costs = { 0 };
+    struct attempt attempts[HEIGHTS];
     int64_t width, half;
     double bytes = pow((double) side, 3) * (double) mmt_type_size(type);
     mmt_status status = mmt_study_fits(
@@ -518,7 +478,7 @@ static mmt_status study_grid(const struct mmt_study_options *options,
     status = choose_widths(options, &grid, &width, &half, err);
     int count = status == MMT_OK ? plan_attempts(side, width, half, attempts) : 0;
     if (status == MMT_OK)
-        status = calibrate_costs(device, &grid, width, &costs, err);
+        status = mmt_pyramid_calibrate(device, &grid, width, &costs, err);
     if (status == MMT_OK)
         status = try_heights(device, &grid, until, attempts, count, err);
     if (status == MMT_OK)
@@ -573,8 +533,11 @@ const struct mmt_study mmt_study_pyramid = {
     .what = "Jacobi's method on a grid that exceeds device memory, and the best height",
     .notes =
         "One size, N, for a grid of N^3; default: 256. Without --memory, a quarter of "
-        "what\nthe grid would need. With --seconds fewer runs and heights are measured, "
-        "but at least\nfour heights.\n",
+        "what\nthe grid would need; more of it allows higher pyramids. Heights go beyond "
+        "N "
+        "/ 10, where\nthe paper's model is off. With --seconds fewer runs and heights "
+        "are "
+        "measured, but at\nleast four heights.\n",
     .heeds = MMT_HEEDS_DEVICES | MMT_HEEDS_TYPES | MMT_HEEDS_SIZES | MMT_HEEDS_MEMORY |
              MMT_HEEDS_SEED | MMT_HEEDS_SECONDS,
     .ops = 1 << MMT_JACOBI3D,

@@ -35,7 +35,7 @@ MODULES = {
     "tuner/report": ["tuner/bench", "tuner/common", "tuner/journal", "tuner/measure", "tuner/model"] + BELOW,
     "tuner/tune": ["tuner/bench", "tuner/common", "tuner/journal", "tuner/measure", "tuner/model",
                    "tuner/search", "tuner/worker"] + BELOW,
-    "studies": ["tuner/common"] + BELOW,
+    "studies": ["examples", "tuner/common"] + BELOW,
     "tuner/cli": ["studies", "tuner/bench", "tuner/common", "tuner/journal", "tuner/measure", "tuner/model",
                   "tuner/report", "tuner/search", "tuner/tune", "tuner/verify", "tuner/worker"] + BELOW,
 }
