@@ -1,7 +1,7 @@
 /* A walk through the container: sums, products, moves and copies, held against the host,
  * with an account of live matrices and memory.
  *
- *     cc main.c dense.c $(pkg-config --cflags --libs mmtune) -lm
+ *     cc main.c dense.c sizes.c $(pkg-config --cflags --libs mmtune) -lm
  *     ./a.out [DEVICE [ORDER [MIB]]]
  *
  * MIB is memory of the device that three matrices are to fill, as large as they can be.
@@ -14,6 +14,7 @@
 
 #include "../shared.h"
 #include "dense.h"
+#include "sizes.h"
 
 static const struct argument order_argument = { "ORDER", "rows", 1, 20000, 100 };
 static const struct argument memory_argument = { "MIB", "MiB", 1, 1 << 30, 64 };
