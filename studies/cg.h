@@ -66,4 +66,44 @@ mmt_status mmt_cg_cramer(const struct mmt_cg_system *system, struct mmt_cg_resul
 mmt_status mmt_cg_eliminate(const struct mmt_cg_system *system, struct mmt_cg_result *out,
                             mmt_error *err);
 
+/* ---- cg_sums.c ----------------------------------------------------------------------
+ */
+
+/* The sum of two matrices of order n, seconds; n = 0: none was timed. */
+struct mmt_cg_sum {
+    int64_t n;
+    double core, computing, allocating;
+};
+
+/* Times sums of these orders, shows and draws them; an order that no memory holds is left
+ * out in words. `largest` is the last that was timed. */
+mmt_status mmt_cg_sums(const struct mmt_study_options *options,
+                       const struct mmt_study_device *device, const int64_t *sizes,
+                       int count, struct mmt_cg_sum *largest, mmt_error *err);
+
+/* ---- cg_claims.c --------------------------------------------------------------------
+ */
+
+/* What came of all orders. Seconds; 0 of an order: there is none. */
+struct mmt_cg_findings {
+    double tolerance;      /* 0: n - 1 steps were made */
+    double residual;       /* the greatest of the iterations, orders above 1 */
+    int64_t most_steps_at; /* the order with the most steps for an unknown */
+    int most_steps;
+    int64_t all_at; /* the greatest order that the next three were all timed at */
+    double device, core, cramer;
+    int64_t eliminated; /* the greatest order of elimination, and what came of it */
+    double elimination, elimination_error;
+};
+
+/* Shows the paper's greatest orders, 1482880 and 40960, beside today's. */
+mmt_status mmt_cg_limits(const struct mmt_study_options *options,
+                         const struct mmt_study_device *device, mmt_error *err);
+
+/* Shows what the paper claims beside what was found. */
+mmt_status mmt_cg_claims(const struct mmt_study_options *options,
+                         const struct mmt_study_device *device,
+                         const struct mmt_cg_sum *sum,
+                         const struct mmt_cg_findings *found, mmt_error *err);
+
 #endif

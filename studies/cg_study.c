@@ -1,6 +1,6 @@
 /* mmtune study cg: conjugate gradients on the device and on one core, Cramer's rule and
- * elimination, over the order of the system; the slopes of their times on logarithmic
- * axes. */
+ * elimination, over the order of the system (Fig. 7), the first of them on linear axes
+ * (Fig. 8); the slopes of their times on logarithmic axes; sums of matrices (Fig. 2). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,12 +8,12 @@
 
 #include "studies/cg.h"
 
-static const int64_t usual_sizes[] = { 1,   2,   5,   10,   20,   50,   100, 200,
-                                       350, 500, 700, 1000, 1400, 2000, 4000 };
+static const int64_t usual_sizes[] = { 1,   2,   5,   10,   20,   50,   100,  200, 350,
+                                       500, 700, 850, 1000, 1200, 1400, 2000, 4000 };
 enum { NUM_SIZES = sizeof usual_sizes / sizeof *usual_sizes, RUNS = 5 };
 
 #define TOLERANCE 1e-10
-#define CONDITION 10.0 /* largest eigenvalue over the smallest */
+#define FIG_8     1400 /* the greatest order of the paper's figure */
 
 /* ---- systems with a known solution ------------------------------------------------ */
 
@@ -36,10 +36,10 @@ static void system_free(struct system *s)
     free(s->known);
 }
 
-/* A = H L H with a reflection H = 1 - 2 v v' and eigenvalues L from 1 to CONDITION:
+/* A = H L H with a reflection H = 1 - 2 v v' and eigenvalues L from 1 to `condition`:
  * symmetric, positive definite, full. A = L - 2 v w' - 2 w v' + 4 (v, w) v v', w = L v.
  */
-static void fill_matrix(struct system *s, double *v, uint64_t *state)
+static void fill_matrix(struct system *s, double condition, double *v, uint64_t *state)
 {
     int64_t n = s->n;
     double *w = v + n, size = 0, vw = 0;
@@ -50,7 +50,7 @@ static void fill_matrix(struct system *s, double *v, uint64_t *state)
     }
     for (int64_t i = 0; i < n; i++) {
         double eigenvalue =
-            n > 1 ? pow(CONDITION, (double) i / (double) (n - 1)) : CONDITION;
+            n > 1 ? pow(condition, (double) i / (double) (n - 1)) : condition;
         v[i] /= sqrt(size);
         w[i] = eigenvalue * v[i];
         vw += v[i] * w[i];
@@ -64,7 +64,8 @@ static void fill_matrix(struct system *s, double *v, uint64_t *state)
         }
 }
 
-static mmt_status system_make(int64_t n, int64_t seed, struct system *out, mmt_error *err)
+static mmt_status system_make(int64_t n, int64_t seed, double condition,
+                              struct system *out, mmt_error *err)
 {
     uint64_t state = (uint64_t) seed;
     double *v = malloc((size_t) (2 * n) * sizeof *v);
@@ -78,7 +79,7 @@ static mmt_status system_make(int64_t n, int64_t seed, struct system *out, mmt_e
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a system of order %" PRId64,
                         n);
     }
-    fill_matrix(out, v, &state);
+    fill_matrix(out, condition, v, &state);
     for (int64_t i = 0; i < n; i++)
         out->known[i] = random_number(&state);
     for (int64_t i = 0; i < n; i++)
@@ -174,7 +175,7 @@ static mmt_status compare_iterates(const struct mmt_study_options *options,
     struct system s;
     struct mmt_cg_result result;
     double host[ORDER], most = 0;
-    mmt_status status = system_make(ORDER, options->seed, &s, err);
+    mmt_status status = system_make(ORDER, options->seed, MMT_STUDY_CONDITION, &s, err);
     if (status != MMT_OK)
         return status;
 
@@ -208,7 +209,7 @@ enum { METHOD, ORDER, END, STEPS, RESIDUAL, ERROR, SECONDS, NUM };
 
 static const struct mmt_column columns[NUM] = {
     [METHOD] = { "method", "" },
-    [ORDER] = { "n", "" },
+    [ORDER] = { "n", "unknowns" },
     [END] = { "end", "" },
     [STEPS] = { "steps", "" },
     [RESIDUAL] = { "residual", "", 2 },
@@ -228,13 +229,30 @@ static const struct {
 };
 enum { DEVICE_CG, HOST_CG, ELIMINATION, CRAMER, METHODS };
 
-static void add_row(struct mmt_table *table, int method, const struct system *s,
+/* Where all steps are made, the method stops nowhere else. */
+static const char *word_of_end(const struct mmt_study_options *options,
+                               const struct mmt_cg_result *result)
+{
+    return options->all_steps && result->end == MMT_CG_STALLED
+               ? "all steps"
+               : mmt_cg_end_name(result->end);
+}
+
+/* Whether a system that is not solved is an error: a matrix as ill as was asked for may
+ * need more than n steps, and n - 1 may be too few. */
+static bool must_solve(const struct mmt_study_options *options)
+{
+    return !options->all_steps && options->condition <= MMT_STUDY_CONDITION;
+}
+
+static void add_row(const struct mmt_study_options *options, struct mmt_table *table,
+                    int method, const struct system *s,
                     const struct mmt_cg_result *result)
 {
     const struct mmt_cell row[NUM] = {
         [METHOD] = MMT_WORD(methods[method].name),
         [ORDER] = MMT_NUMBER((double) s->n),
-        [END] = MMT_WORD(mmt_cg_end_name(result->end)),
+        [END] = MMT_WORD(word_of_end(options, result)),
         [STEPS] = MMT_NUMBER(method > HOST_CG ? NAN : result->steps),
         [RESIDUAL] = MMT_NUMBER(result->residual),
         [ERROR] = MMT_NUMBER(distance_to_known(s)),
@@ -243,17 +261,20 @@ static void add_row(struct mmt_table *table, int method, const struct system *s,
     mmt_table_add(table, row);
 }
 
-static mmt_status solve_once(const struct mmt_study_device *device, int method,
+/* With --all-steps n - 1 of them, whatever the residual. */
+static mmt_status solve_once(const struct mmt_study_options *options,
+                             const struct mmt_study_device *device, int method,
                              const struct mmt_cg_system *system,
                              struct mmt_cg_result *out, mmt_error *err)
 {
-    int most = (int) system->n + 10;
+    int most = (int) system->n + (options->all_steps ? -1 : 10);
+    double tolerance = options->all_steps ? 0 : TOLERANCE;
     memset(system->x, 0, (size_t) system->n * sizeof *system->x);
     switch (method) {
     case DEVICE_CG:
-        return mmt_cg_device(device, system, most, TOLERANCE, out, err);
+        return mmt_cg_device(device, system, most, tolerance, out, err);
     case HOST_CG:
-        return mmt_cg_host(system, most, TOLERANCE, out, err);
+        return mmt_cg_host(system, most, tolerance, out, err);
     case ELIMINATION:
         return mmt_cg_eliminate(system, out, err);
     default:
@@ -262,7 +283,8 @@ static mmt_status solve_once(const struct mmt_study_device *device, int method,
 }
 
 /* The least time of a few, or of one that is long. */
-static mmt_status solve_system(const struct mmt_study_device *device, int method,
+static mmt_status solve_system(const struct mmt_study_options *options,
+                               const struct mmt_study_device *device, int method,
                                const struct mmt_cg_system *system,
                                struct mmt_cg_result *out, mmt_error *err)
 {
@@ -270,7 +292,7 @@ static mmt_status solve_system(const struct mmt_study_device *device, int method
     mmt_status status = MMT_OK;
 
     for (int run = 0; run < RUNS && spent < 0.5 && status == MMT_OK; run++) {
-        status = solve_once(device, method, system, out, err);
+        status = solve_once(options, device, method, system, out, err);
         least = fmin(least, out->seconds);
         spent += out->seconds;
     }
@@ -305,7 +327,8 @@ static mmt_status solve_order(const struct mmt_study_options *options,
         mmt_study_say(options, "left out: n = %" PRId64 ": %s", n, why.text);
         return MMT_OK;
     }
-    mmt_status status = system_make(n, options->seed, &s, err);
+    mmt_status status =
+        system_make(n, options->seed, (double) options->condition, &s, err);
     if (status != MMT_OK)
         return status;
 
@@ -315,7 +338,7 @@ static mmt_status solve_order(const struct mmt_study_options *options,
         struct mmt_cg_result result = { 0 };
         if (too_long(options, method, n, &history[method]))
             continue;
-        status = solve_system(device, method, &system, &result, err);
+        status = solve_system(options, device, method, &system, &result, err);
         if (status == MMT_ERROR_MEMORY) {
             mmt_study_say(options, "left out: %s, n = %" PRId64 ": %s",
                           methods[method].name, n, err->text);
@@ -325,8 +348,9 @@ static mmt_status solve_order(const struct mmt_study_options *options,
         if (status != MMT_OK)
             break;
         history[method] = (struct history){ n, result.seconds };
-        add_row(table, method, &s, &result);
-        if (result.end != MMT_CG_SOLVED || distance_to_known(&s) > 1e-6)
+        add_row(options, table, method, &s, &result);
+        if (must_solve(options) &&
+            (result.end != MMT_CG_SOLVED || distance_to_known(&s) > 1e-6))
             status = mmt_fail(err, MMT_ERROR_DEVICE,
                               "%s, n = %" PRId64 ": %s, x is wrong by %.2g",
                               methods[method].name, n, mmt_cg_end_name(result.end),
@@ -380,6 +404,75 @@ static mmt_status show_slopes(const struct mmt_study_options *options,
     return status;
 }
 
+/* ---- what came of it ----------------------------------------------------------------
+ */
+
+/* The first method alone, on linear axes. */
+static mmt_status draw_device(const struct mmt_study_options *options,
+                              const struct mmt_study_device *device,
+                              const struct mmt_table *table, mmt_error *err)
+{
+    char title[160];
+    const struct mmt_plot plot = { title, ORDER, SECONDS, { METHOD, -1 }, false, false };
+    struct mmt_table rows = mmt_table_start("", columns, NUM);
+
+    snprintf(title, sizeof title, "conjugate gradients, f64, with copies, on %.60s",
+             mmt_device_caps(device->device)->name);
+    for (int row = 0; row < table->num_rows; row++)
+        if (!strcmp(mmt_table_cell(table, row, METHOD)->word, methods[DEVICE_CG].name) &&
+            mmt_table_cell(table, row, ORDER)->number <= FIG_8)
+            mmt_table_add(&rows, mmt_table_cell(table, row, 0));
+    mmt_status status = mmt_study_draw(options, &rows, &plot, "cg-linear", err);
+    mmt_table_free(&rows);
+    return status;
+}
+
+/* Seconds of a method at an order; 0 where it was not timed. */
+static double seconds_at(const struct mmt_table *table, int method, double n)
+{
+    for (int row = 0; row < table->num_rows; row++)
+        if (mmt_table_cell(table, row, ORDER)->number == n &&
+            !strcmp(mmt_table_cell(table, row, METHOD)->word, methods[method].name))
+            return mmt_table_cell(table, row, SECONDS)->number;
+    return 0;
+}
+
+/* Rows ascend by order. */
+static void find_row(const struct mmt_table *table, int row, struct mmt_cg_findings *out)
+{
+    const char *method = mmt_table_cell(table, row, METHOD)->word;
+    double n = mmt_table_cell(table, row, ORDER)->number;
+    double steps = mmt_table_cell(table, row, STEPS)->number;
+    double device = seconds_at(table, DEVICE_CG, n), core = seconds_at(table, HOST_CG, n),
+           cramer = seconds_at(table, CRAMER, n);
+
+    if (steps >= 0 && n > 1)
+        out->residual = fmax(out->residual, mmt_table_cell(table, row, RESIDUAL)->number);
+    if (steps >= 0 && (!out->most_steps_at ||
+                       steps / n >= out->most_steps / (double) out->most_steps_at))
+        out->most_steps = (int) steps, out->most_steps_at = (int64_t) n;
+    if (device > 0 && core > 0 && cramer > 0) {
+        out->all_at = (int64_t) n;
+        out->device = device, out->core = core, out->cramer = cramer;
+    }
+    if (strcmp(method, methods[ELIMINATION].name) == 0) {
+        out->eliminated = (int64_t) n;
+        out->elimination = mmt_table_cell(table, row, SECONDS)->number;
+        out->elimination_error = mmt_table_cell(table, row, ERROR)->number;
+    }
+}
+
+static mmt_status show_claims(const struct mmt_study_options *options,
+                              const struct mmt_study_device *device,
+                              const struct mmt_table *table, const struct mmt_cg_sum *sum,
+                              mmt_error *err)
+{
+    struct mmt_cg_findings found = { .tolerance = options->all_steps ? 0 : TOLERANCE };
+    for (int row = 0; row < table->num_rows; row++)
+        find_row(table, row, &found);
+    return mmt_cg_claims(options, device, sum, &found, err);
+}
+
 static mmt_status report_cg(const struct mmt_study_options *options,
                             const struct mmt_study_device *device,
                             const struct mmt_table *table, mmt_error *err)
@@ -392,7 +485,50 @@ static mmt_status report_cg(const struct mmt_study_options *options,
     mmt_status status = mmt_study_show(options, table, "cg", err);
     if (status == MMT_OK)
         status = mmt_study_draw(options, table, &plot, "cg", err);
+    if (status == MMT_OK)
+        status = draw_device(options, device, table, err);
     return status ? status : show_slopes(options, table, err);
+}
+
+static mmt_status check_options(const struct mmt_study_options *options, mmt_error *err)
+{
+    if (options->devices.count > 1)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "--device names %d devices; this study takes one",
+                        options->devices.count);
+    for (int i = 0; i < options->num_sizes; i++)
+        if (options->sizes[i] > 30000)
+            return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                            "--sizes has %" PRId64 "; an order may be at most 30000",
+                            options->sizes[i]);
+    return MMT_OK;
+}
+
+static mmt_status open_device(const struct mmt_study_options *options,
+                              struct mmt_study_device devices[MMT_STUDY_DEVICES],
+                              mmt_error *err)
+{
+    mmt_status status = mmt_study_open(options, devices, err);
+    if (status == MMT_OK && !mmt_device_caps(devices[0].device)->f64)
+        status = mmt_fail(err, MMT_ERROR_UNSUPPORTED,
+                          "%s has no double precision, which this study needs",
+                          mmt_device_name(devices[0].device));
+    if (status == MMT_OK)
+        status = try_guards(options, &devices[0], err);
+    return status ? status : compare_iterates(options, &devices[0], err);
+}
+
+static mmt_status solve_all(const struct mmt_study_options *options,
+                            const struct mmt_study_device *device, const int64_t *sizes,
+                            int count, struct mmt_table *table, mmt_error *err)
+{
+    struct history history[METHODS] = { { 0 } };
+    mmt_status status = MMT_OK;
+    for (int i = 0; i < count && status == MMT_OK && !mmt_study_interrupted(); i++)
+        status = solve_order(options, device, sizes[i], history, table, err);
+    if (status == MMT_OK && !table->num_rows)
+        status = mmt_fail(err, MMT_ERROR_MEMORY, "every order was left out");
+    return status ? status : report_cg(options, device, table, err);
 }
 
 static mmt_status run_cg_study(const struct mmt_study_options *options, mmt_error *err)
@@ -400,32 +536,25 @@ static mmt_status run_cg_study(const struct mmt_study_options *options, mmt_erro
     struct mmt_study_device devices[MMT_STUDY_DEVICES] = { 0 };
     const int64_t *sizes = options->num_sizes ? options->sizes : usual_sizes;
     int count = options->num_sizes ? options->num_sizes : NUM_SIZES;
-    struct history history[METHODS] = { { 0 } };
-    struct mmt_table table = mmt_table_start(
-        "the two-parameter method, elimination and Cramer's rule, tolerance 1e-10; least "
-        "time of up to five",
-        columns, NUM);
-    mmt_status status = options->devices.count > 1
-                            ? mmt_fail(err, MMT_ERROR_ARGUMENT,
-                                       "--device names %d devices; this study takes one",
-                                       options->devices.count)
-                            : mmt_study_open(options, devices, err);
-    if (status == MMT_OK && !mmt_device_caps(devices[0].device)->f64)
-        status = mmt_fail(err, MMT_ERROR_UNSUPPORTED,
-                          "%s has no double precision, which this study needs",
-                          mmt_device_name(devices[0].device));
+    char title[160];
+    struct mmt_cg_sum sum;
+
+    snprintf(title, sizeof title,
+             "the two-parameter method, %s, elimination and Cramer's rule; condition "
+             "number %" PRId64 "; least time of up to five",
+             options->all_steps ? "n - 1 steps" : "tolerance 1e-10", options->condition);
+    struct mmt_table table = mmt_table_start(title, columns, NUM);
+    mmt_status status = check_options(options, err);
     if (status == MMT_OK)
-        status = try_guards(options, &devices[0], err);
+        status = open_device(options, devices, err);
     if (status == MMT_OK)
-        status = compare_iterates(options, &devices[0], err);
-    for (int i = 0; i < count && status == MMT_OK && !mmt_study_interrupted(); i++)
-        status = sizes[i] > 30000
-                     ? mmt_fail(err, MMT_ERROR_ARGUMENT,
-                                "--sizes has %" PRId64 "; an order may be at most 30000",
-                                sizes[i])
-                     : solve_order(options, &devices[0], sizes[i], history, &table, err);
+        status = solve_all(options, &devices[0], sizes, count, &table, err);
     if (status == MMT_OK)
-        status = report_cg(options, &devices[0], &table, err);
+        status = mmt_cg_sums(options, &devices[0], sizes, count, &sum, err);
+    if (status == MMT_OK)
+        status = mmt_cg_limits(options, &devices[0], err);
+    if (status == MMT_OK)
+        status = show_claims(options, &devices[0], &table, &sum, err);
     mmt_table_free(&table);
     mmt_study_close(devices);
     return status;
@@ -435,8 +564,9 @@ const struct mmt_study mmt_study_cg = {
     .name = "cg",
     .what =
         "conjugate gradients on the device and on one core, elimination, Cramer's rule",
-    .notes = "Sizes are orders of systems.\n",
-    .heeds = MMT_HEEDS_DEVICES | MMT_HEEDS_SIZES | MMT_HEEDS_CPU | MMT_HEEDS_SEED,
+    .notes = "Sizes are orders of systems, and of matrices that are added.\n",
+    .heeds = MMT_HEEDS_DEVICES | MMT_HEEDS_SIZES | MMT_HEEDS_CPU | MMT_HEEDS_SEED |
+             MMT_HEEDS_CONDITION | MMT_HEEDS_ALL_STEPS,
     .ops = 1 << MMT_GEMM | 1 << MMT_AXPBY | 1 << MMT_DOT,
     .types = 1 << MMT_F64,
     .run = run_cg_study,

@@ -337,7 +337,7 @@ static void sort_sizes(struct mmt_study_options *o)
     o->num_sizes = kept;
 }
 
-enum { MOST_TAKES = 11 };
+enum { MOST_TAKES = 13 };
 
 /* The options that the study heeds; how many. */
 static size_t list_takes(unsigned heeds, struct mmt_study_options *o,
@@ -371,6 +371,8 @@ static size_t list_takes(unsigned heeds, struct mmt_study_options *o,
         { MMT_HEEDS_CPU, { .option = MMT_OPTION_CPU_SECONDS, .out = &o->cpu_seconds } },
         { MMT_HEEDS_MEMORY, { .option = MMT_OPTION_MEMORY, .out = &o->memory } },
         { MMT_HEEDS_SEED, { .option = MMT_OPTION_SEED, .out = &o->seed } },
+        { MMT_HEEDS_CONDITION, { .option = MMT_OPTION_CONDITION, .out = &o->condition } },
+        { MMT_HEEDS_ALL_STEPS, { .option = MMT_OPTION_ALL_STEPS, .out = &o->all_steps } },
         { 0,
           { .option = MMT_OPTION_OUTPUT,
             .out = &o->folder,
@@ -451,7 +453,11 @@ int mmt_verb_study(int argc, char **argv)
     snprintf(folder, sizeof folder, "study-%s", study->name);
     snprintf(name, sizeof name, "study %s", study->name);
     struct mmt_study_options options = {
-        .study = study, .folder = folder, .cpu_seconds = 10, .seed = 1
+        .study = study,
+        .folder = folder,
+        .cpu_seconds = 10,
+        .seed = 1,
+        .condition = MMT_STUDY_CONDITION,
     };
     int code = read_options(study, name, argc - 1, argv + 1, &options);
     if (code < 0)

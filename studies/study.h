@@ -7,7 +7,7 @@
 #include "studies/table.h"
 #include "tuner/common/options.h"
 
-enum { MMT_STUDY_DEVICES = 4, MMT_STUDY_SIZES = 64 };
+enum { MMT_STUDY_DEVICES = 4, MMT_STUDY_SIZES = 64, MMT_STUDY_CONDITION = 10 };
 
 struct mmt_study;
 
@@ -25,6 +25,8 @@ struct mmt_study_options {
                          * measures in rounds; 0: all of them */
     int64_t memory;     /* bytes of device memory that may be used; 0: all */
     int64_t seed;
+    int64_t condition;  /* of systems: the largest eigenvalue over the smallest */
+    bool all_steps;     /* iterations have the paper's number, and no tolerance */
     const char *folder; /* where results go; never NULL */
     bool json;          /* tables as JSON on stdout, one a line */
     char **words;       /* what is no option: files */
@@ -43,6 +45,8 @@ enum {
     MMT_HEEDS_SEED = 1 << 7,
     MMT_HEEDS_WORDS = 1 << 8,
     MMT_HEEDS_SECONDS = 1 << 9,
+    MMT_HEEDS_CONDITION = 1 << 10,
+    MMT_HEEDS_ALL_STEPS = 1 << 11,
 };
 
 struct mmt_study {

@@ -224,7 +224,13 @@ def check_pyramid(device, folder):
     check(ends and ends[1] == ends[2] and int(ends[1]) > 10, "the stop test: %s" % told)
     heights = {r["h"] for r in rows(out, "pyramid")}
     check(heights >= {1, 3}, "heights %s" % heights)
+    check(heights == {1, 3, 4, 5}, "some beyond N / 10: %s" % heights)
     check("t_send" in told and "at equal heights" in told, "both ways: %s" % told)
+    built = re.search(r"buildPyramids\((\d+) bytes, N = 48\): (\d+) blocks of 12 planes, h = (\d+)", told)
+    check(built and int(built[1]) == 12 * 3 * 4 * 48 * 48 and int(built[3]) in (1, 3, 4) and
+          int(built[2]) == -(-(48 - 2 * int(built[3])) // (12 - 2 * int(built[3]))),
+          "what a program would be told: %s" % told)
+    check_claims(out, "pyramid-claims", "vorotnikova", 6)
     series = {r["series"] for r in rows(out, "pyramid")}
     check(series == {"measured", "overlapped", "model of the paper", "model with both ways"},
           "its series")
@@ -234,6 +240,19 @@ def check_pyramid(device, folder):
     check({r["runs"] for r in table if r["series"] == "measured"} == {1} and
           re.search(r"over: 4 of \d+ heights were measured, in at least 1 of 3", told),
           "fewer heights in little time: %s" % told)
+
+
+def check_claims(folder, name, paper, least):
+    """Each claim of a paper has its place, and a figure of today or a reason."""
+    table = rows(folder, name)
+    check(len(table) >= least, "%s: %d claims" % (name, len(table)))
+    for row in table:
+        check(row["paper"] == paper and row["place"] and row["claim"], "%s: %s" % (name, row))
+        measured = row["verdict"] in ("holds", "does not hold")
+        check(measured or row["verdict"] == "not measured", "%s: %s" % (name, row))
+        check(bool(row["figure here"]) == measured and bool(row["reason"]) != measured,
+              "%s: %s" % (name, row))
+    return {row["claim"]: row["verdict"] for row in table}
 
 
 def check_cg(device, folder):
@@ -247,8 +266,38 @@ def check_cg(device, folder):
     check("20 steps one by one" in told, "the same iterates")
     methods = {r["method"] for r in rows(out, "cg")}
     check(len(methods) == 4, "methods %s" % methods)
+    sums = {(r["sum"], r["n"]) for r in rows(out, "cg-sums")}
+    check(len(sums) == 16 and ("one core", 31) in sums, "four curves, four orders: %s" % sums)
+    limits = [(r["in the paper"], r["by its rule"], r["today"]) for r in rows(out, "cg-limits")]
+    check(limits[:2] == [(1482880, 1482880, 2097120), (40960, 40960, 2097120)] and
+          limits[2][1] == 23170 and limits[2][2] > 0, "the greatest orders: %s" % limits)
+    verdicts = check_claims(out, "cg-claims", "ustyuzhanin", 11)
+    check(verdicts["elimination and Cramer's rule suit orders up to 20"] == "does not hold" and
+          verdicts["memory limits the order of matrices, not the grid"] == "holds",
+          "verdicts: %s" % verdicts)
+    with open(os.path.join(out, "cg-linear.gp")) as file:
+        check("logscale" not in file.read(), "Fig. 8 has linear axes")
     done = study("cg", "--device", device, "--sizes", "30001", "--out", out)
     check(done.returncode == 2 and "at most 30000" in done.stderr, "an order too large")
+    done = study("cg", "--device", device, "--condition", "0.5", "--out", out)
+    check(done.returncode == 2 and "--condition" in done.stderr, "no condition number")
+
+
+def check_cg_steps(device, folder):
+    """The paper's n - 1 steps leave a residual, the greater the worse the condition is."""
+    def residuals(name, *words):
+        out, _ = run("cg", device, os.path.join(folder, name), "--sizes", "2,40",
+                     "--all-steps", *words)
+        check_claims(out, "cg-claims", "ustyuzhanin", 11)
+        table = [r for r in rows(out, "cg") if r["steps"] is not None]
+        for row in table:
+            check(row["end"] == "all steps" and row["steps"] == row["n"] - 1, "%s" % row)
+        check(len(table) == 4, "both ways: %s" % table)
+        return {(r["method"], r["n"]): r["residual"] for r in table}
+
+    well, ill = residuals("well"), residuals("ill", "--condition", "1000000")
+    check(all(ill["CG on one core", n] > 10 * well["CG on one core", n] for n in (40,)),
+          "well %s, ill %s" % (well, ill))
 
 
 def check_pictures(folder):
@@ -298,6 +347,7 @@ with tempfile.TemporaryDirectory() as temporary:
     check_longvector(device, temporary)
     check_pyramid(device, temporary)
     check_cg(device, temporary)
+    check_cg_steps(device, temporary)
     check_pictures(temporary)
 with tempfile.TemporaryDirectory() as temporary:
     check_script(device, temporary)

@@ -185,6 +185,13 @@ static const struct row {
     [MMT_OPTION_SEED] = { "--seed", 0, "NUMBER", mmt_option_read_count,
                           "tune, verify, regret, bench, study", "of the data; default: 1",
                           NULL, 0, INT64_MAX },
+    [MMT_OPTION_CONDITION] = { "--condition", 0, "NUMBER", mmt_option_read_count, "study",
+                               "of the systems' matrices, the largest eigenvalue over "
+                               "the smallest; default: 10",
+                               NULL, 1, 1000000000000 },
+    [MMT_OPTION_ALL_STEPS] = { "--all-steps", 0, NULL, mmt_option_read_flag, "study",
+                               "n - 1 steps of an iteration, as the paper has them, "
+                               "instead of a tolerance" },
     [MMT_OPTION_WITH] = { "--with", 0, "FILE", mmt_option_read_word, "tune",
                           "also measure another profile's winners here" },
     [MMT_OPTION_FIT] = { "--fit", 'f', NULL, mmt_option_read_flag, "merge",
