@@ -74,9 +74,12 @@ struct mmt_vector_costs {
     double kernel, add, saxpy, border; /* seconds; add and saxpy for each round */
     double streams;                    /* elements */
     double tau_fixed, tau_byte;        /* seconds; per byte, both ways */
-    struct mmt_vector_curve level;     /* three operations, times as long as by (1) */
-    struct mmt_vector_curve edge;      /* the border with its launch, seconds */
-    struct mmt_vector_curve copies;    /* seconds */
+    int64_t chosen_length; /* at which an element of an addition takes least, by model */
+    double chosen_loss;    /* by this part of the least time above it */
+    double library_gain;   /* mmtune's speed over cuBLAS's, longest vector; NAN: none */
+    struct mmt_vector_curve level;  /* three operations, times as long as by (1) */
+    struct mmt_vector_curve edge;   /* the border with its launch, seconds */
+    struct mmt_vector_curve copies; /* seconds */
 };
 
 /* One addition of so many elements. */
@@ -115,6 +118,38 @@ mmt_status mmt_vector_calibrate(const struct mmt_study_options *options,
                                 struct mmt_study_timer *timer, mmt_type type,
                                 int64_t most, double until, struct mmt_vector_costs *out,
                                 mmt_error *err);
+
+/* Shows the constants, and what they are at each N. */
+mmt_status mmt_vector_show(const struct mmt_study_options *options,
+                           const struct mmt_vector_costs *costs, mmt_error *err);
+
+/* ---- longvector_axpy.c --------------------------------------------------------------
+ */
+
+/* Times y = y + x by mmtune and by cuBLAS in turn at some of the lengths, with two arrays
+ * that hold the longest, shows and draws both. `gain`: cuBLAS's time over mmtune's at the
+ * longest; NAN, in words, where cuBLAS is not there. */
+mmt_status mmt_vector_race(const struct mmt_study_options *options,
+                           const struct mmt_study_device *device,
+                           struct mmt_study_timer *timer, mmt_type type,
+                           const mmt_operand arrays[2],
+                           const struct mmt_vector_point *points, int count, double *gain,
+                           mmt_error *err);
+
+/* ---- longvector_claims.c ------------------------------------------------------------
+ */
+
+/* What model (1) is off, root mean squares of parts of the measured time: over all sizes,
+ * near a step, and at the others. */
+struct mmt_vector_findings {
+    int count, near_count;
+    double delta, near, elsewhere;
+};
+
+/* Shows what the paper claims beside what was found. */
+mmt_status mmt_vector_claims(const struct mmt_study_options *options, const char *device,
+                             const struct mmt_vector_costs *costs,
+                             const struct mmt_vector_findings *found, mmt_error *err);
 
 /* The middle of `count` values, which are sorted. */
 double mmt_median_of(double *values, int count);

@@ -308,6 +308,22 @@ static mmt_status show_points(const struct mmt_study_options *options,
     return status;
 }
 
+/* The length at which the model has an element take least, and by how much of its time it
+ * is behind the length that does. */
+static void choose_length(const struct mmt_vector_point *points, int count,
+                          struct mmt_vector_costs *costs)
+{
+    double model = INFINITY, chosen = 0, best = INFINITY;
+    for (int i = 0; i < count; i++) {
+        double length = (double) points[i].length, each = points[i].seconds / length;
+        double one = operation_seconds(costs, costs->add, points[i].length) / length;
+        best = fmin(best, each);
+        if (one < model)
+            model = one, chosen = each, costs->chosen_length = points[i].length;
+    }
+    costs->chosen_loss = chosen / best - 1;
+}
+
 mmt_status mmt_vector_calibrate(const struct mmt_study_options *options,
                                 const struct mmt_study_device *device,
                                 struct mmt_study_timer *timer, mmt_type type,
@@ -328,7 +344,11 @@ mmt_status mmt_vector_calibrate(const struct mmt_study_options *options,
         int used = mmt_vector_fit(points, count, element,
                                   mmt_device_caps(device->device)->cache, out);
         status = time_saxpy(device, timer, type, arrays, points, used, out, err);
+        choose_length(points, count, out);
     }
+    if (status == MMT_OK)
+        status = mmt_vector_race(options, device, timer, type, arrays, points, count,
+                                 &out->library_gain, err);
     for (int i = 0; i < 3; i++)
         mmt_buffer_free(device->device, arrays[i]);
     if (status == MMT_OK && count < all)
@@ -336,4 +356,65 @@ mmt_status mmt_vector_calibrate(const struct mmt_study_options *options,
                       "the time for additions was over: %d of %d lengths were measured",
                       count, all);
     return status ? status : show_points(options, device, type, points, count, out, err);
+}
+
+/* ---- what they are ------------------------------------------------------------------
+ */
+
+static mmt_status show_costs(const struct mmt_study_options *options,
+                             const struct mmt_vector_costs *costs, mmt_error *err)
+{
+    static const struct mmt_column columns[] = { { "what", "", 0 },
+                                                 { "value", "", 4 },
+                                                 { "unit", "", 0 } };
+    const struct {
+        const char *what, *unit;
+        double value;
+    } rows[] = {
+        { "t_kernel, one launch in a queue", "us", costs->kernel * 1e6 },
+        { "streams", "elements a round", costs->streams },
+        { "t_add, one round", "us", costs->add * 1e6 },
+        { "t_saxpy, one round", "us", costs->saxpy * 1e6 },
+        { "t_0, the border of the middle grid", "us", costs->border * 1e6 },
+        { "tau, fixed", "us", costs->tau_fixed * 1e6 },
+        { "tau, each GB there and back", "ms", costs->tau_byte * 1e12 },
+    };
+    struct mmt_table table = mmt_table_start("calibrated on the device", columns, 3);
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct mmt_cell row[] = { MMT_WORD(rows[i].what), MMT_NUMBER(rows[i].value),
+                                        MMT_WORD(rows[i].unit) };
+        mmt_table_add(&table, row);
+    }
+    mmt_status status = mmt_study_show(options, &table, "longvector-costs", err);
+    mmt_table_free(&table);
+    return status;
+}
+
+static mmt_status show_levels(const struct mmt_study_options *options,
+                              const struct mmt_vector_costs *costs, mmt_error *err)
+{
+    static const struct mmt_column columns[] = {
+        { "N", "", 0 }, { "level", "times", 3 }, { "border", "us", 4 }, { "tau", "us", 4 }
+    };
+    struct mmt_table table =
+        mmt_table_start("what they are on the grids between", columns, 4);
+
+    for (int i = 0; i < costs->level.count; i++) {
+        const struct mmt_cell row[] = { MMT_NUMBER(costs->level.at[i]),
+                                        MMT_NUMBER(costs->level.value[i]),
+                                        MMT_NUMBER(costs->edge.value[i] * 1e6),
+                                        MMT_NUMBER(costs->copies.value[i] * 1e6) };
+        mmt_table_add(&table, row);
+    }
+    mmt_status status = mmt_study_show(options, &table, "longvector-levels", err);
+    mmt_table_free(&table);
+    return status;
+}
+
+mmt_status mmt_vector_show(const struct mmt_study_options *options,
+                           const struct mmt_vector_costs *costs, mmt_error *err)
+{
+    mmt_status status = show_costs(options, costs, err);
+    return status ? status : show_levels(options, costs, err);
 }

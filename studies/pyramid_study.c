@@ -85,7 +85,7 @@ enum {
 
 static const struct mmt_column columns[NUM] = {
     [SERIES] = { "series", "" },
-    [HEIGHT] = { "h", "" },
+    [HEIGHT] = { "h", "sweeps" },
     [WIDTH] = { "R", "planes" },
     [BLOCKS] = { "blocks", "" },
     [SENT] = { "sent", "million", 4 },

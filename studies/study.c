@@ -93,11 +93,10 @@ double mmt_study_until(const struct mmt_study_options *options)
 
 void mmt_study_spread(int count, int *order)
 {
-    enum { COARSEST = 16 };
-    int done = 0;
-    for (int i = 0; i < count; i += COARSEST)
-        order[done++] = count - 1 - i;
-    for (int step = COARSEST; step > 1; step /= 2)
+    int done = 0, step = 1;
+    while (step < count)
+        step *= 2;
+    for (order[done++] = count - 1; step > 1; step /= 2)
         for (int i = step / 2; i < count; i += step)
             order[done++] = count - 1 - i;
 }

@@ -105,8 +105,8 @@ __attribute__((format(printf, 2, 3))) void mmt_study_say(
  * --seconds sets no limit. */
 double mmt_study_until(const struct mmt_study_options *options);
 
-/* 0 ... count - 1 in an order whose beginnings are spread over all: the last and every
- * sixteenth before it, then those between, and so on. */
+/* 0 ... count - 1 (at least 1) in an order whose beginnings are spread over all: the
+ * last, the middle, those between, and so on. */
 void mmt_study_spread(int count, int *order);
 
 /* Whether Ctrl-C was pressed: the study ends, and what was measured is shown and saved.

@@ -287,6 +287,13 @@ static void check_spread(void)
         for (int i = 0; i < count; i++)
             CHECK(seen[i]-- == 1);
     }
+    mmt_study_spread(100, order);
+    for (int part = 0; part < 4; part++) { /* the first 8 reach every quarter */
+        bool reached = false;
+        for (int i = 0; i < 8; i++)
+            reached |= order[i] / 25 == part;
+        CHECK(reached);
+    }
 }
 
 /* Grids that were not learnt from are predicted where memory is slower too, which the
