@@ -203,6 +203,12 @@ def check_longvector(device, folder):
     check(series == {"measured", "model of the paper", "model with levels"}, "its series")
     check(len(re.findall("from the host's plain steps", told)) == 5, "several N: %s" % told)
     check("grows to" in told and told.count("delta over 2 sizes") == 2, "it says: %s" % told)
+    check("cuBLAS's axpy is not beside ours" in told, "what is not there is said: %s" % told)
+    verdicts = check_claims(out, "longvector-claims", "vorotnikova", 6)
+    check(verdicts["the same algorithm takes longer in MATLAB's toolbox"] == "not measured",
+          "verdicts: %s" % verdicts)
+    with open(os.path.join(out, "longvector.gp")) as file:
+        check("set xlabel 'n, nodes'" in file.read(), "the axis of Fig. 1")
     knots = {r["N"] for r in rows(out, "longvector-levels")}
     check(len(knots) > 4 and not knots & {10, 30} and min(knots) < 10 and max(knots) > 30,
           "what is predicted is not what was learnt from: %s" % sorted(knots))
@@ -300,6 +306,17 @@ def check_cg_steps(device, folder):
           "well %s, ill %s" % (well, ill))
 
 
+def check_few_threads(device, folder):
+    """Each study where a block may have no more than 256 threads."""
+    env = dict(os.environ, POCL_MAX_WORK_GROUP_SIZE="256")
+    for words in (["ladder", "--sizes", "64", "--repetitions", "1"],
+                  ["addition", "--sizes", "512", "--repetitions", "1"],
+                  ["longvector", "--sizes", "10,30"], ["pyramid", "--sizes", "32"],
+                  ["cg", "--sizes", "5,40"]):
+        done = study(*words, "--device", device, "--out", os.path.join(folder, "few"), env=env)
+        check(done.returncode == 0, "256 threads, %s: %s" % (words, done.stderr))
+
+
 def check_pictures(folder):
     found = {name for _, _, names in os.walk(folder) for name in names
              if name.endswith((".gp", ".svg"))}
@@ -348,6 +365,7 @@ with tempfile.TemporaryDirectory() as temporary:
     check_pyramid(device, temporary)
     check_cg(device, temporary)
     check_cg_steps(device, temporary)
+    check_few_threads(device, temporary)
     check_pictures(temporary)
 with tempfile.TemporaryDirectory() as temporary:
     check_script(device, temporary)
