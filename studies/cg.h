@@ -81,6 +81,18 @@ mmt_status mmt_cg_sums(const struct mmt_study_options *options,
                        const struct mmt_study_device *device, const int64_t *sizes,
                        int count, struct mmt_cg_sum *largest, mmt_error *err);
 
+/* The product of two matrices of order n by one thread for each element, computing alone,
+ * and on one core, seconds; n = 0: it was not timed. */
+struct mmt_cg_product {
+    int64_t n;
+    double core, computing;
+};
+
+/* Of the orders the greatest, to 1024, that one core multiplies within --cpu-seconds. */
+mmt_status mmt_cg_multiply(const struct mmt_study_options *options,
+                           const struct mmt_study_device *device, const int64_t *sizes,
+                           int count, struct mmt_cg_product *out, mmt_error *err);
+
 /* ---- cg_claims.c --------------------------------------------------------------------
  */
 
@@ -104,6 +116,7 @@ mmt_status mmt_cg_limits(const struct mmt_study_options *options,
 mmt_status mmt_cg_claims(const struct mmt_study_options *options,
                          const struct mmt_study_device *device,
                          const struct mmt_cg_sum *sum,
+                         const struct mmt_cg_product *product,
                          const struct mmt_cg_findings *found, mmt_error *err);
 
 #endif

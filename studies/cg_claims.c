@@ -14,7 +14,6 @@ enum {
     SPLIT,
     OBJECTS,
     PRODUCTS,
-    SIMPLE,
     STEPS,
     ORDER,
     EXACT,
@@ -42,10 +41,6 @@ static const struct mmt_claim claims[CLAIMS] = {
                    "products on the device gain more than sums, several orders of "
                    "magnitude",
                    "several powers of 10" },
-    [SIMPLE] = { "ustyuzhanin", "after Fig. 4",
-                 "a block for each element is fastest, but k is at most 1024; the simple "
-                 "kernel is to be preferred",
-                 "k = 1024" },
     [STEPS] = { "ustyuzhanin", "after (9)",
                 "conjugate gradients converge in at most n steps", "n steps" },
     [ORDER] = { "ustyuzhanin", "conclusion; Fig. 7",
@@ -108,6 +103,23 @@ static void judge_sums(struct mmt_table *table, const char *device,
                    sum->allocating * 1e3, sum->computing * 1e3, sum->n);
 }
 
+static void judge_product(struct mmt_table *table, const char *device,
+                          const struct mmt_cg_sum *sum,
+                          const struct mmt_cg_product *product)
+{
+    double gain = product->core / product->computing;
+
+    if (!product->n || product->computing <= 0 || !sum->n || sum->computing <= 0)
+        mmt_claims_leave(table, &claims[PRODUCTS], device,
+                         "one core would take longer than --cpu-seconds for any product");
+    else
+        mmt_claims_add(table, &claims[PRODUCTS], device,
+                       gain >= 100 && gain > sum->core / sum->computing,
+                       "%.3g times at n = %" PRId64 ", a thread for each element; a sum "
+                       "%.3g at n = %" PRId64,
+                       gain, product->n, sum->core / sum->computing, sum->n);
+}
+
 static void judge_limits(struct mmt_table *table, const struct mmt_study_device *device)
 {
     double memory = (double) mmt_device_caps(device->device)->memory;
@@ -124,10 +136,6 @@ static void judge_limits(struct mmt_table *table, const struct mmt_study_device 
     mmt_claims_leave(table, &claims[OBJECTS], "",
                      "examples/dense counts it: three for C = A + B with moving, four "
                      "with a copy");
-    mmt_claims_leave(table, &claims[PRODUCTS], device->id,
-                     "mmtune study ladder --paper ustyuzhanin times products");
-    mmt_claims_leave(table, &claims[SIMPLE], device->id,
-                     "mmtune study ladder --paper ustyuzhanin times both, at any k");
 }
 
 static void judge_methods(struct mmt_table *table, const char *device,
@@ -161,11 +169,13 @@ static void judge_methods(struct mmt_table *table, const char *device,
 mmt_status mmt_cg_claims(const struct mmt_study_options *options,
                          const struct mmt_study_device *device,
                          const struct mmt_cg_sum *sum,
+                         const struct mmt_cg_product *product,
                          const struct mmt_cg_findings *found, mmt_error *err)
 {
     struct mmt_table table = mmt_claims_start();
 
     judge_sums(&table, device->id, sum);
+    judge_product(&table, device->id, sum, product);
     judge_limits(&table, device);
     judge_methods(&table, device->id, found);
     mmt_status status = mmt_study_show(options, &table, "cg-claims", err);

@@ -465,12 +465,12 @@ static void find_row(const struct mmt_table *table, int row, struct mmt_cg_findi
 static mmt_status show_claims(const struct mmt_study_options *options,
                               const struct mmt_study_device *device,
                               const struct mmt_table *table, const struct mmt_cg_sum *sum,
-                              mmt_error *err)
+                              const struct mmt_cg_product *product, mmt_error *err)
 {
     struct mmt_cg_findings found = { .tolerance = options->all_steps ? 0 : TOLERANCE };
     for (int row = 0; row < table->num_rows; row++)
         find_row(table, row, &found);
-    return mmt_cg_claims(options, device, sum, &found, err);
+    return mmt_cg_claims(options, device, sum, product, &found, err);
 }
 
 static mmt_status report_cg(const struct mmt_study_options *options,
@@ -538,6 +538,7 @@ static mmt_status run_cg_study(const struct mmt_study_options *options, mmt_erro
     int count = options->num_sizes ? options->num_sizes : NUM_SIZES;
     char title[160];
     struct mmt_cg_sum sum;
+    struct mmt_cg_product product;
 
     snprintf(title, sizeof title,
              "the two-parameter method, %s, elimination and Cramer's rule; condition "
@@ -552,9 +553,11 @@ static mmt_status run_cg_study(const struct mmt_study_options *options, mmt_erro
     if (status == MMT_OK)
         status = mmt_cg_sums(options, &devices[0], sizes, count, &sum, err);
     if (status == MMT_OK)
+        status = mmt_cg_multiply(options, &devices[0], sizes, count, &product, err);
+    if (status == MMT_OK)
         status = mmt_cg_limits(options, &devices[0], err);
     if (status == MMT_OK)
-        status = show_claims(options, &devices[0], &table, &sum, err);
+        status = show_claims(options, &devices[0], &table, &sum, &product, err);
     mmt_table_free(&table);
     mmt_study_close(devices);
     return status;

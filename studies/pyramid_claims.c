@@ -43,9 +43,10 @@ static void judge_heights(struct mmt_table *table, const char *device,
                          "blocks of %" PRId64 " planes have no three heights", f->width);
     else
         mmt_claims_add(table, &claims[BOTH_WRONG], device, low > 1 && high > 1,
-                       "best at h = %" PRId64 "; h = 1 takes %.2f times as long a sweep, "
-                       "h = %" PRId64 " %.2f times",
-                       f->best, low, f->highest, high);
+                       "best at h = %" PRId64 "; h = %" PRId64
+                       " takes %.2f times as long a "
+                       "sweep, h = %" PRId64 " %.2f times",
+                       f->best, f->lowest, low, f->highest, high);
     if (f->highest < 3)
         mmt_claims_leave(table, &claims[RANGE], device, "h = 1 alone was measured");
     else

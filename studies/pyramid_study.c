@@ -348,17 +348,20 @@ static mmt_status show_claims(const struct mmt_study_options *options,
 {
     const struct attempt *best = best_attempt(attempts, count, false),
                          *chosen = attempt_of_model(grid, costs, attempts, count, PAPER),
-                         *highest = attempts;
+                         *lowest = NULL, *highest = attempts;
     for (const struct attempt *at = attempts; at < attempts + count; at++)
-        if (at->plain.runs)
+        if (at->plain.runs) {
+            lowest = lowest ? lowest : at;
             highest = at;
+        }
     const struct mmt_pyramid_findings found = {
         .n = grid->side,
         .width = attempts->plain.shape.width,
+        .lowest = lowest->plain.shape.height,
         .highest = highest->plain.shape.height,
         .best = best->plain.shape.height,
         .chosen = chosen ? chosen->plain.shape.height : 0,
-        .lowest_each = seconds_of_each(&attempts->plain),
+        .lowest_each = seconds_of_each(&lowest->plain),
         .highest_each = seconds_of_each(&highest->plain),
         .best_each = seconds_of_each(&best->plain),
         .chosen_each = chosen ? seconds_of_each(&chosen->plain) : NAN,
