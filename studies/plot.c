@@ -126,7 +126,7 @@ static bool add_places(const struct mmt_table *table, const struct mmt_plot *plo
     double places[MOST_TICS], span = log(range.most / range.least);
     int rows[MOST_TICS];
     char label[24];
-    int count = 0;
+    int count = 0, lowest = 0;
 
     for (int row = 0; row < table->num_rows; row++) {
         double value = mmt_table_cell(table, row, plot->x)->number;
@@ -145,8 +145,11 @@ static bool add_places(const struct mmt_table *table, const struct mmt_plot *plo
         rows[i] = row_for(places, rows, i, label, span);
         mmt_text_addf(text, "%s\"%s%s\" %.9g", i ? ", " : "", lines[rows[i]],
                       rows[i] < ROWS ? label : "", places[i]);
+        lowest = rows[i] < ROWS && rows[i] > lowest ? rows[i] : lowest;
     }
     mmt_text_add(text, ")\n");
+    if (lowest) /* the axis's own label makes room */
+        mmt_text_add(text, "set xlabel offset 0,-0.6\n");
     return true;
 }
 
