@@ -526,9 +526,26 @@ static mmt_status solve_all(const struct mmt_study_options *options,
     mmt_status status = MMT_OK;
     for (int i = 0; i < count && status == MMT_OK && !mmt_study_interrupted(); i++)
         status = solve_order(options, device, sizes[i], history, table, err);
-    if (status == MMT_OK && !table->num_rows)
+    if (status == MMT_OK && !table->num_rows && !mmt_study_interrupted())
         status = mmt_fail(err, MMT_ERROR_MEMORY, "every order was left out");
-    return status ? status : report_cg(options, device, table, err);
+    return status;
+}
+
+/* Sums, a product, the paper's limits and claims, after what came of the systems. */
+static mmt_status conclude(const struct mmt_study_options *options,
+                           const struct mmt_study_device *device, const int64_t *sizes,
+                           int count, const struct mmt_table *table, mmt_error *err)
+{
+    struct mmt_cg_sum sum;
+    struct mmt_cg_product product;
+    mmt_status status = report_cg(options, device, table, err);
+    if (status == MMT_OK)
+        status = mmt_cg_sums(options, device, sizes, count, &sum, err);
+    if (status == MMT_OK)
+        status = mmt_cg_multiply(options, device, sizes, count, &product, err);
+    if (status == MMT_OK)
+        status = mmt_cg_limits(options, device, err);
+    return status ? status : show_claims(options, device, table, &sum, &product, err);
 }
 
 static mmt_status run_cg_study(const struct mmt_study_options *options, mmt_error *err)
@@ -537,8 +554,6 @@ static mmt_status run_cg_study(const struct mmt_study_options *options, mmt_erro
     const int64_t *sizes = options->num_sizes ? options->sizes : usual_sizes;
     int count = options->num_sizes ? options->num_sizes : NUM_SIZES;
     char title[160];
-    struct mmt_cg_sum sum;
-    struct mmt_cg_product product;
 
     snprintf(title, sizeof title,
              "the two-parameter method, %s, elimination and Cramer's rule; condition "
@@ -550,14 +565,8 @@ static mmt_status run_cg_study(const struct mmt_study_options *options, mmt_erro
         status = open_device(options, devices, err);
     if (status == MMT_OK)
         status = solve_all(options, &devices[0], sizes, count, &table, err);
-    if (status == MMT_OK)
-        status = mmt_cg_sums(options, &devices[0], sizes, count, &sum, err);
-    if (status == MMT_OK)
-        status = mmt_cg_multiply(options, &devices[0], sizes, count, &product, err);
-    if (status == MMT_OK)
-        status = mmt_cg_limits(options, &devices[0], err);
-    if (status == MMT_OK)
-        status = show_claims(options, &devices[0], &table, &sum, &product, err);
+    if (status == MMT_OK && table.num_rows)
+        status = conclude(options, &devices[0], sizes, count, &table, err);
     mmt_table_free(&table);
     mmt_study_close(devices);
     return status;

@@ -471,10 +471,8 @@ static mmt_status study_device(const struct mmt_study_options *options,
             mmt_now() + (until - mmt_now()) / 3, &costs, err);
     if (status == MMT_OK)
         status = time_rounds(&rounds, err);
-    if (status == MMT_OK)
-        status = can_report(&rounds)
-                     ? show_all(options, &rounds, &costs, err)
-                     : mmt_fail(err, MMT_ERROR_DEVICE, "no size was measured");
+    if (status == MMT_OK && can_report(&rounds))
+        status = show_all(options, &rounds, &costs, err);
     close_rounds(&rounds);
     mmt_study_timer_close(&timer);
     return status;

@@ -113,10 +113,10 @@ mmt_status mmt_pyramid_calibrate(const struct mmt_study_device *device,
 /* What was measured of one grid, by heights. Gaps are parts of the measured time by which
  * the paper's model is off at most, NAN where no such height was measured. */
 struct mmt_pyramid_findings {
-    int64_t n, width; /* N and R */
-    int64_t lowest, highest, best,
-        chosen;                       /* h that were measured; that is
-                                       * fastest; by the paper's model, 0: it had no height to choose */
+    int64_t n, width;        /* N and R */
+    int64_t lowest, highest; /* h that were measured */
+    int64_t best;            /* that is fastest */
+    int64_t chosen;          /* by the paper's model; 0: it had no height to choose */
     double lowest_each, highest_each; /* seconds of a sweep */
     double best_each, chosen_each;
     double gap_within, gap_beyond; /* for 2 < h < N / 10, and from N / 10 on */

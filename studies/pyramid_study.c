@@ -434,9 +434,7 @@ static mmt_status report_pyramid(const struct mmt_study_options *options,
              mmt_device_caps(device->device)->name);
     struct mmt_table table = mmt_table_start(title, columns, NUM);
     add_rows(grid, costs, attempts, count, &table);
-    mmt_status status = table.num_rows
-                            ? mmt_study_show(options, &table, "pyramid", err)
-                            : mmt_fail(err, MMT_ERROR_DEVICE, "no height was measured");
+    mmt_status status = mmt_study_show(options, &table, "pyramid", err);
     if (status == MMT_OK)
         status = mmt_study_draw(options, &table, &plot, "pyramid", err);
     if (status == MMT_OK) {
@@ -484,7 +482,7 @@ static mmt_status study_grid(const struct mmt_study_options *options,
         status = mmt_pyramid_calibrate(device, &grid, width, &costs, err);
     if (status == MMT_OK)
         status = try_heights(device, &grid, until, attempts, count, err);
-    if (status == MMT_OK)
+    if (status == MMT_OK && best_attempt(attempts, count, false)->plain.runs)
         status = report_pyramid(options, device, &grid, &costs, attempts, count, err);
     mmt_pyramid_grid_free(&grid);
     return status;
