@@ -85,14 +85,6 @@ size_t mmt_pyramid_bytes(const struct mmt_pyramid_grid *grid)
     return (size_t) (grid->planes * grid->side * grid->side) * mmt_type_size(grid->type);
 }
 
-int64_t mmt_pyramid_width(const struct mmt_pyramid_grid *grid, int64_t memory,
-                          bool overlap)
-{
-    int64_t plane = grid->side * grid->side * (int64_t) mmt_type_size(grid->type);
-    int64_t width = memory / (plane * (overlap ? 6 : 3));
-    return width < grid->planes ? width : grid->planes;
-}
-
 struct mmt_pyramid_counts mmt_pyramid_table1(const struct mmt_pyramid_grid *grid,
                                              const struct mmt_pyramid_shape *shape)
 {

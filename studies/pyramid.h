@@ -52,12 +52,6 @@ struct mmt_pyramid_counts {
     double seconds;         /* the host's clock */
 };
 
-/* Planes that a block may have with so many bytes of device memory, with overlap or
- * without: two arrays to sweep between and the right-hand side; twice that with overlap.
- */
-int64_t mmt_pyramid_width(const struct mmt_pyramid_grid *grid, int64_t memory,
-                          bool overlap);
-
 /* What interior blocks count by the paper's Table 1: sent 2 R N^2, received (R - 2h) N^2,
  * stencils h (R - h - 1) (N - 2)^2. */
 struct mmt_pyramid_counts mmt_pyramid_table1(const struct mmt_pyramid_grid *grid,

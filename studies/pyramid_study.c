@@ -401,8 +401,8 @@ static mmt_status choose_widths(const struct mmt_study_options *options,
     int64_t bytes = (int64_t) mmt_pyramid_bytes(grid), plane = bytes / grid->planes;
     int64_t memory = options->memory ? options->memory : 3 * bytes / 4;
 
-    *width = mmt_pyramid_width(grid, memory, false);
-    *half = mmt_pyramid_width(grid, memory, true);
+    *width = pyramid_width(memory, grid->side, mmt_type_size(grid->type));
+    *half = pyramid_width(memory / 2, grid->side, mmt_type_size(grid->type));
     if (*width >= grid->planes)
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "--memory %" PRId64 " holds the whole grid of %" PRId64

@@ -1,9 +1,11 @@
-/* What cublas_lt.h writes out, held against the toolkit's header: the values when this is
- * compiled, the functions' types as well. */
+/* What cublas_lt.h writes out, and what studies/longvector_axpy.c does of cuBLAS, held
+ * against the toolkit's headers: the values when this is compiled, the functions' types
+ * as well. */
 #include <stddef.h>
 
 #pragma GCC diagnostic ignored "-Wstrict-prototypes"
 #include <cublasLt.h>
+#include <cublas_v2.h>
 
 #include "tests/support/test.h"
 #include "tuner/bench/cublas_lt.h"
@@ -80,6 +82,14 @@ TAKES(cublasLtMatmul,
                          cublasLtMatrixLayout_t, const void *, const void *,
                          cublasLtMatrixLayout_t, void *, cublasLtMatrixLayout_t,
                          const cublasLtMatmulAlgo_t *, void *, size_t, cudaStream_t));
+
+TAKES(cublasCreate_v2, cublasStatus_t (*)(cublasHandle_t *));
+TAKES(cublasDestroy_v2, cublasStatus_t (*)(cublasHandle_t));
+TAKES(cublasSetStream_v2, cublasStatus_t (*)(cublasHandle_t, cudaStream_t));
+TAKES(cublasSaxpy_v2, cublasStatus_t (*)(cublasHandle_t, int, const float *,
+                                         const float *, int, float *, int));
+TAKES(cublasDaxpy_v2, cublasStatus_t (*)(cublasHandle_t, int, const double *,
+                                         const double *, int, double *, int));
 
 /* Descriptors are made without a GPU: attributes that we set read back as set. */
 static void check_descriptors(const struct mmt_lt_functions *call)

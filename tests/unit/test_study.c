@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "tests/support/test.h"
+#include "examples/dense/sizes.h"
+#include "examples/pyramids.h"
 #include "studies/banks.h"
 #include "studies/claims.h"
 #include "studies/cpu.h"
@@ -328,6 +330,62 @@ static void check_vector_levels(void)
     CHECK(isfinite(mmt_vector_predict(&costs, 500, 4, 50, true)));
 }
 
+/* ---- what programs may copy: pyramids, and the sizes of matrices --------------------
+ */
+
+static void check_pyramid_model(void)
+{
+    const struct pyramid_costs costs = { 2e-5, 2e-5, 1e-6 };
+    const int64_t n = 400, r = 100, h = 12;
+    double paper = 5 * ((3 * 100 - 2 * 12) * 2e-5 + 12 * (100 - 12 - 1) * 1e-6);
+
+    CHECK_EQ_INT(pyramid_width(3 * n * n * 4 * r, n, 4), r);
+    CHECK_EQ_INT(pyramid_width(3 * n * n * 4 * r - 1, n, 4), r - 1);
+    CHECK_EQ_INT(pyramid_width(INT64_MAX, n, 4), n);
+    CHECK_EQ_INT(pyramid_blocks(n, r, h), 5); /* (400 - 24) / 76 is 4.95 */
+    CHECK(fabs(pyramid_seconds(&costs, n, r, h) / paper - 1) < 1e-12); /* equation (2) */
+    CHECK_EQ_INT(pyramid_blocks(n, n, 50), 1);
+    CHECK(fabs(pyramid_seconds(&costs, n, n, 50) / (1200 * 2e-5 + 50 * 398 * 1e-6) - 1) <
+          1e-12);
+}
+
+/* The least T / h of the heights that are tried, which are those of the paper. */
+static void check_pyramid_choice(void)
+{
+    const struct pyramid_costs copies = { 2e-5, 1e-5, 1e-7 },
+                               sweeps = { 1e-7, 1e-7, 1e-5 };
+    const int64_t n = 400, memory = 3 * n * n * 8 * 100;
+    int64_t heights[PYRAMID_HEIGHTS];
+    struct pyramids high, low;
+    int count = pyramid_heights(n, 100, heights);
+
+    CHECK(count >= 10 && heights[0] == 1 && heights[1] == 3);
+    CHECK(heights[count - 1] < 40 && heights[count - 1] > 35);
+    CHECK(pyramid_heights(n, 9, heights) == 3 && heights[2] == 4); /* 2h < 9 */
+    CHECK(pyramid_heights(n, 4, heights) == 1);
+    CHECK(build_pyramids(memory, n, 8, &copies, &high));
+    CHECK(build_pyramids(memory, n, 8, &sweeps, &low));
+    CHECK(high.height > low.height && high.width == 100 && low.width == 100);
+    CHECK_EQ_INT(high.blocks, pyramid_blocks(n, 100, high.height));
+    count = pyramid_heights(n, 100, heights);
+    for (int i = 0; i < count; i++)
+        CHECK(high.seconds / (double) high.height <=
+              pyramid_seconds(&copies, n, 100, heights[i]) / (double) heights[i]);
+    CHECK(!build_pyramids(9 * n * n * 8 - 1, n, 8, &copies, &low));
+    CHECK(build_pyramids(9 * n * n * 8, n, 8, &copies, &low) && low.height == 1);
+}
+
+static void check_dense_sizes(void)
+{
+    const double gib = 1024.0 * 1024 * 1024;
+    CHECK_EQ_INT(dense_paper_order(2), 1482880);
+    CHECK_EQ_INT(dense_paper_order(3), 40960);
+    CHECK_EQ_INT(dense_grid_order(), 2097120);
+    CHECK_EQ_INT(dense_largest(3, 12 * gib), 23170);
+    CHECK(!dense_plan_size(25000, 3, 12 * gib).fits);
+    CHECK(fabs(dense_plan_size(25000, 3, 12 * gib).bytes_each / gib - 4.66) < 0.005);
+}
+
 int main(void)
 {
     check_vector_fit();
@@ -342,5 +400,8 @@ int main(void)
     check_doubt();
     check_table();
     check_claims();
+    check_pyramid_model();
+    check_pyramid_choice();
+    check_dense_sizes();
     return test_end("study");
 }
