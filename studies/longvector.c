@@ -161,7 +161,7 @@ static bool time_is_over(const struct rounds *r)
            sizes.measured >= fmin(LEAST, sizes.all);
 }
 
-/* All grids in turn, again and again, each time spread over all of them. */
+/* All grids in turn, again and again. */
 static mmt_status time_rounds(struct rounds *r, mmt_error *err)
 {
     for (; r->done < ROUNDS; r->done++)
@@ -210,6 +210,22 @@ static void close_rounds(struct rounds *r)
     free(r->field);
 }
 
+/* Grids of either kind in turn, spread over all of their own: whenever it ends, sizes
+ * were measured and grids between them to learn from. */
+static void order_visits(struct rounds *r)
+{
+    int at[2][MOST_SIZES], order[2][MOST_SIZES], count[2] = { 0 }, done = 0;
+
+    for (int i = 0; i < r->count; i++)
+        at[r->grids[i].knot][count[r->grids[i].knot]++] = i;
+    mmt_study_spread(count[0], order[0]);
+    mmt_study_spread(count[1], order[1]);
+    for (int i = 0; done < r->count; i++)
+        for (int kind = 0; kind < 2; kind++)
+            if (i < count[kind])
+                r->order[done++] = at[kind][order[kind][i]];
+}
+
 static mmt_status open_rounds(struct rounds *r, const int64_t *sizes, int count,
                               mmt_error *err)
 {
@@ -223,7 +239,7 @@ static mmt_status open_rounds(struct rounds *r, const int64_t *sizes, int count,
     r->order = malloc((size_t) r->count * sizeof *r->order);
     if (!r->order)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for %d grids", count);
-    mmt_study_spread(r->count, r->order);
+    order_visits(r);
 
     struct grid *last = &r->grids[r->count - 1];
     double bytes = pow((double) last->inner + 2, 2) * (double) mmt_type_size(r->type);
