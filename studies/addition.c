@@ -130,25 +130,13 @@ static double their_ms(const struct mmt_paper_row *row)
     return row ? row->seconds * 1e3 : NAN;
 }
 
-static void say_suspects(const struct mmt_study_options *options,
-                         const struct mmt_table *table)
+static bool stands_in_table(const struct mmt_paper_row *row, const void *self)
 {
-    int count, said = 0;
-    const struct mmt_paper_row *rows = mmt_paper_rows(&count);
-
-    for (int i = 0; i < count; i++) {
-        bool shown = false;
-        for (int r = 0; r < table->num_rows; r++)
-            shown |= mmt_table_cell(table, r, 2)->number == (double) rows[i].n;
-        if (!rows[i].suspect || strcmp(rows[i].where, "Table 1.1") || !shown)
-            continue;
-        if (!said++)
-            mmt_study_say(options,
-                          "of the paper's figures these are suspect, and compared "
-                          "with nothing:");
-        mmt_study_say(options, "  n = %lld, %s: %s", (long long) rows[i].n,
-                      rows[i].variant, rows[i].suspect + strlen("suspect: "));
-    }
+    const struct mmt_table *table = self;
+    bool shown = false;
+    for (int r = 0; r < table->num_rows; r++)
+        shown |= mmt_table_cell(table, r, 2)->number == (double) row->n;
+    return shown && !strcmp(row->where, "Table 1.1");
 }
 
 /* ---- tables ----------------------------------------------------------------------- */
@@ -198,7 +186,7 @@ static const struct mmt_column columns[NUM] = {
     [GAIN] = { "times faster", "", 3 },
     [THEIR_CPU] = { "paper one core", "ms", 4 },
     [CPU_GAIN] = { "core times faster", "", 3 },
-    [SUSPECT] = { "suspect of the paper's", "" },
+    [SUSPECT] = { "paper's in doubt", "" },
     [DOUBT] = { "our figure is in doubt", "" },
 };
 
@@ -210,7 +198,7 @@ static double with_copying(const struct mmt_phases *p)
 
 static double gain_of_row(const struct mmt_paper_row *row, double seconds)
 {
-    return row && !row->suspect ? row->seconds / seconds : NAN;
+    return row && !mmt_paper_time_doubt(row) ? row->seconds / seconds : NAN;
 }
 
 static void add_theirs(mmt_type type, const struct sum *sum, char suspect[64],
@@ -230,8 +218,9 @@ static void add_theirs(mmt_type type, const struct sum *sum, char suspect[64],
             find_paper_row(type, sum->n, all[i].api, all[i].phase);
         size_t used = strlen(suspect);
         row[all[i].column] = MMT_NUMBER(their_ms(their));
-        if (their && their->suspect)
-            snprintf(suspect + used, 64 - used, "%s%s", used ? ", " : "", all[i].phase);
+        if (mmt_paper_time_doubt(their))
+            snprintf(suspect + used, 64 - used, "%s%s %s", used ? ", " : "", all[i].phase,
+                     mmt_grade_name(their->doubt->grade));
     }
     row[GAIN] = MMT_NUMBER(gain_of_row(find_paper_row(type, sum->n, "cuda", "total"),
                                        with_copying(&sum->phases)));
@@ -435,7 +424,7 @@ static mmt_status run_addition(const struct mmt_study_options *options, mmt_erro
     if (status == MMT_OK)
         status = mmt_study_show(options, &table, "addition", err);
     if (status == MMT_OK)
-        say_suspects(options, &table);
+        mmt_study_say_doubts(options, stands_in_table, &table);
     mmt_table_free(&table);
     mmt_study_close(devices);
     return status;

@@ -179,6 +179,11 @@ static mmt_status show_pairs(const struct mmt_study_options *options,
     return status;
 }
 
+static bool is_difference(const struct mmt_paper_row *row, const void *self)
+{
+    return !strcmp(row->where, "Table 1.3");
+}
+
 /* The paper's Table 1.3, whose differences are printed and nothing else. */
 static mmt_status show_differences(const struct mmt_study_options *options,
                                    mmt_error *err)
@@ -189,31 +194,22 @@ static mmt_status show_differences(const struct mmt_study_options *options,
                                               { "said of it", "", 0 } };
     int count;
     const struct mmt_paper_row *rows = mmt_paper_rows(&count);
-    struct mmt_table table = mmt_table_start(
-        "semenenko, Table 1.3: array addition, as printed (1 ms clock, 20 runs: below "
-        "50 us a difference is noise)",
-        form, 4);
+    struct mmt_table table =
+        mmt_table_start("semenenko, Table 1.3: array addition, as printed", form, 4);
 
     for (int i = 0; i < count; i++) {
-        if (strcmp(rows[i].paper, "semenenko") || strcmp(rows[i].where, "Table 1.3"))
+        if (!is_difference(&rows[i], NULL))
             continue;
-        const struct mmt_cell row[] = { MMT_WORD(mmt_type_name(rows[i].type)),
-                                        MMT_NUMBER((double) rows[i].n),
-                                        MMT_NUMBER(rows[i].other * 1e6),
-                                        MMT_WORD(rows[i].suspect ? "suspect"
-                                                 : fabs(rows[i].other) <= 50e-6 ? "noise"
-                                                                                : "") };
+        const struct mmt_cell row[] = {
+            MMT_WORD(mmt_type_name(rows[i].type)), MMT_NUMBER((double) rows[i].n),
+            MMT_NUMBER(rows[i].other * 1e6),
+            MMT_WORD(mmt_paper_time_doubt(&rows[i]) ? mmt_grade_name(rows[i].doubt->grade)
+                                                    : "")
+        };
         mmt_table_add(&table, row);
     }
     mmt_status status = mmt_study_show(options, &table, "cards-published-additions", err);
-    const char *last = "";
-    for (int i = 0; i < count; i++) {
-        if (!rows[i].suspect || strcmp(rows[i].where, "Table 1.3") ||
-            !strcmp(rows[i].suspect, last))
-            continue;
-        last = rows[i].suspect;
-        mmt_study_say(options, "  %s", last);
-    }
+    mmt_study_say_doubts(options, is_difference, NULL);
     mmt_table_free(&table);
     return status;
 }

@@ -1,6 +1,6 @@
 /* The papers' tables in the papers' form. Each line stands up to three times: what was
- * measured here, what the paper printed, and by how much it is faster here; suspect
- * figures are marked, and compared with nothing. */
+ * measured here, what the paper printed, and by how much it is faster here; what is
+ * doubtful or impossible in the paper is marked, and compared with nothing. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
@@ -20,10 +20,10 @@ struct form {
     struct mmt_table table;
 };
 
-/* One figure of a line: measured, and printed (NULL: not). */
+/* One figure of a line: measured, and printed; NAN where it is not. */
 struct figure {
     double here, paper;
-    const struct mmt_paper_row *row;
+    const struct mmt_doubt *doubt; /* of what is printed, so that it is not compared */
     int64_t from; /* `here` is what n^3 makes of this size; 0: it was measured */
 };
 
@@ -54,7 +54,7 @@ static void start_form(struct form *form, const char *title, const char *key)
 
 static double gain_of_figure(enum kind kind, const struct figure *f)
 {
-    if (kind == PLAIN || (f->row && f->row->suspect))
+    if (kind == PLAIN || f->doubt)
         return NAN;
     return kind == GFLOPS ? f->here / f->paper : f->paper / f->here;
 }
@@ -86,9 +86,9 @@ static void add_paper(struct form *form, struct mmt_cell key, const char *whose,
         gains[i] = gain_of_figure(form->kinds[i], &figures[i]);
         any |= !isnan(paper[i]);
         compared |= !isnan(gains[i]);
-        if (figures[i].row && figures[i].row->suspect && !isnan(paper[i]))
-            snprintf(suspect + used, sizeof suspect - used, "%s%s",
-                     used ? "; " : "suspect: ", form->names[i]);
+        if (figures[i].doubt && !isnan(paper[i]))
+            snprintf(suspect + used, sizeof suspect - used, "%s%s: %s", used ? "; " : "",
+                     mmt_grade_name(figures[i].doubt->grade), form->names[i]);
     }
     if (any)
         add_words(form, key, whose, paper, suspect);
@@ -131,21 +131,24 @@ static double gflops_of(int64_t n, double seconds)
 
 static struct figure seconds_of(const struct mmt_climb *climb, double scale)
 {
-    struct figure f = { NAN, NAN, climb ? climb->theirs : NULL, 0 };
+    const struct mmt_paper_row *row = climb ? climb->theirs : NULL;
+    struct figure f = { NAN, NAN, mmt_paper_time_doubt(row), 0 };
     if (climb && !climb->why[0])
         f.here = climb->phases.total * scale;
-    if (f.row && f.row->seconds > 0)
-        f.paper = f.row->seconds * scale;
+    if (row && row->seconds > 0)
+        f.paper = row->seconds * scale;
     return f;
 }
 
 /* As printed, since the papers' times are often cut. */
 static struct figure rate_of(const struct mmt_climb *climb)
 {
+    const struct mmt_paper_row *row = climb ? climb->theirs : NULL;
     struct figure f = seconds_of(climb, 1);
     f.here = climb ? gflops_of(climb->n, f.here) : NAN;
-    if (f.row)
-        f.paper = f.row->gflops > 0 ? f.row->gflops : gflops_of(climb->n, f.paper);
+    f.doubt = mmt_paper_rate_doubt(row);
+    if (row)
+        f.paper = row->gflops > 0 ? row->gflops : gflops_of(climb->n, f.paper);
     return f;
 }
 
@@ -153,20 +156,21 @@ static struct figure cpu_figure(const struct mmt_ladder *ladder, mmt_type type, 
                                 int layout, double scale)
 {
     const struct mmt_climb_cpu *cpu = mmt_ladder_cpu(ladder, type, n);
-    struct figure f = { NAN, NAN, mmt_ladder_paper_cpu(ladder, type, n, layout), 0 };
+    const struct mmt_paper_row *row = mmt_ladder_paper_cpu(ladder, type, n, layout);
+    struct figure f = { NAN, NAN, mmt_paper_time_doubt(row), 0 };
     if (cpu)
         f.here = cpu->seconds[layout] * scale;
     if (cpu && !cpu->runs[layout])
         f.from = cpu->from[layout];
-    if (f.row)
-        f.paper = f.row->seconds * scale;
+    if (row)
+        f.paper = row->seconds * scale;
     return f;
 }
 
 static struct figure quotient_of(struct figure a, struct figure b)
 {
-    const struct mmt_paper_row *doubt = a.row && a.row->suspect ? a.row : b.row;
-    return (struct figure){ a.here / b.here, a.paper / b.paper, doubt, 0 };
+    return (struct figure){ a.here / b.here, a.paper / b.paper,
+                            a.doubt ? a.doubt : b.doubt, 0 };
 }
 
 /* ---- zatolokin: a table for each kernel, n down, APIs across ---------------------- */
@@ -193,10 +197,12 @@ static void add_compared(const struct mmt_ladder *ladder, const struct mmt_rung 
 {
     struct figure figures[MOST_FIGURES], first = { NAN, NAN, NULL, 0 };
     struct figure time = cpu_figure(ladder, type, n, MMT_CPU_AB, 1e3), one = time;
+    const struct mmt_paper_row *row = mmt_ladder_paper_cpu(ladder, type, n, MMT_CPU_AB);
     int count = 0;
 
     one.here = gflops_of(n, time.here * 1e-3);
-    one.paper = one.row && one.row->gflops > 0 ? one.row->gflops : NAN;
+    one.doubt = mmt_paper_rate_doubt(row);
+    one.paper = row && row->gflops > 0 ? row->gflops : NAN;
     if (core)
         figures[count++] = time, figures[count++] = one;
     for (int d = 0; d < ladder->options->devices.count; d++) {
@@ -256,9 +262,10 @@ static bool take_card(const struct mmt_ladder *ladder, const struct mmt_rung *ru
                                         .algorithm = rung->algorithm,
                                         .variant = rung->variant,
                                         .n = ladder->sizes[i] };
-        figures[i].row = mmt_paper_find(&wanted);
-        figures[i].paper = figures[i].row ? figures[i].row->seconds * 1e3 : NAN;
-        any |= figures[i].row != NULL;
+        const struct mmt_paper_row *row = mmt_paper_find(&wanted);
+        figures[i].doubt = mmt_paper_time_doubt(row);
+        figures[i].paper = row ? row->seconds * 1e3 : NAN;
+        any |= row != NULL;
     }
     return any;
 }
@@ -348,7 +355,7 @@ static void whole_and_rest(const struct mmt_climb *climb, struct figure out[2])
 {
     out[0] = out[1] = seconds_of(climb, 1e3);
     out[1].here = climb ? out[0].here - climb->phases.kernel * 1e3 : NAN;
-    out[1].paper = out[1].row ? out[1].row->other * 1e3 : NAN;
+    out[1].paper = climb && climb->theirs ? climb->theirs->other * 1e3 : NAN;
 }
 
 static mmt_status gts250_times(const struct mmt_ladder *ladder, int device,
@@ -401,6 +408,7 @@ static void speed_figures(const struct mmt_ladder *ladder, int device, int64_t n
     const struct mmt_paper_row *printed = printed_speed_up(n);
     double lanes = tiled ? mmt_ladder_lanes(ladder, tiled) : NAN;
     double wrong = printed ? printed->other : NAN;
+    const struct mmt_doubt *doubt = mmt_paper_time_doubt(printed);
     struct figure t = seconds_of(tiled, 1),
                   c = seconds_of(mmt_ladder_find(ladder, &rungs[0], MMT_F32, n, device),
                                  1),
@@ -409,10 +417,10 @@ static void speed_figures(const struct mmt_ladder *ladder, int device, int64_t n
 
     s.from = core.from;
     out[0] = rate_of(tiled);
-    out[1] = (struct figure){ c.here / t.here, wrong, printed, 0 };
-    out[2] = (struct figure){ c.here / t.here / lanes, wrong / 128, printed, 0 };
+    out[1] = (struct figure){ c.here / t.here, wrong, doubt, 0 };
+    out[2] = (struct figure){ c.here / t.here / lanes, wrong / 128, doubt, 0 };
     out[3] = s;
-    out[4] = (struct figure){ s.here / lanes, s.paper / 128, s.row, 0 };
+    out[4] = (struct figure){ s.here / lanes, s.paper / 128, s.doubt, 0 };
 }
 
 static mmt_status gts250_speeds(const struct mmt_ladder *ladder, int device,

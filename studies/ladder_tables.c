@@ -127,6 +127,7 @@ enum {
     THEIR_TIME,
     THEIR_RATE,
     RATIO,
+    GRADE,
     SUSPECT,
     DOUBT,
     LEFT_OUT,
@@ -160,7 +161,8 @@ static const struct mmt_column columns[NUM_COLUMNS] = {
     [THEIR_TIME] = { "paper", "ms", 4 },
     [THEIR_RATE] = { "paper P", "GFLOP/s", 4 },
     [RATIO] = { "P over paper's", "", 3 },
-    [SUSPECT] = { "paper's figure is suspect", "" },
+    [GRADE] = { "paper's figure is", "" },
+    [SUSPECT] = { "because", "" },
     [DOUBT] = { "our figure is in doubt", "" },
     [LEFT_OUT] = { "left out", "" },
 };
@@ -185,7 +187,7 @@ static void fill_measured(const struct mmt_ladder *ladder, const struct mmt_clim
     row[SPEED_UP].number = speed_up;
     row[BEST_SPEED_UP].number = best_cpu(ladder, climb) / p->total;
     row[EFFICIENCY].number = speed_up / mmt_ladder_lanes(ladder, climb);
-    if (climb->theirs && !climb->theirs->suspect)
+    if (climb->theirs && !mmt_paper_rate_doubt(climb->theirs))
         row[RATIO].number = gflops_of(climb->n, p->total) / their_rate(climb->theirs);
     row[DOUBT] = MMT_WORD(doubt_of(ladder, climb));
 }
@@ -212,8 +214,9 @@ static void add_climb(const struct mmt_ladder *ladder, const struct mmt_climb *c
     row[TURNS] = MMT_NUMBER(bank_turns(climb));
     row[THEIR_TIME] = MMT_NUMBER(their_milliseconds(climb->theirs));
     row[THEIR_RATE] = MMT_NUMBER(their_rate(climb->theirs));
-    row[SUSPECT] =
-        MMT_WORD(climb->theirs && climb->theirs->suspect ? climb->theirs->suspect : "");
+    const struct mmt_doubt *doubt = climb->theirs ? climb->theirs->doubt : NULL;
+    row[GRADE] = MMT_WORD(doubt ? mmt_grade_name(doubt->grade) : "");
+    row[SUSPECT] = MMT_WORD(doubt ? doubt->why : "");
     row[LEFT_OUT] = MMT_WORD(climb->why);
     if (!climb->why[0])
         fill_measured(ladder, climb, row);
@@ -299,7 +302,7 @@ static void add_cpu(const struct mmt_ladder *ladder, mmt_type type, int64_t n,
                                                         : (double) cpu->from[layout]),
             MMT_NUMBER(gflops_of(n, ours)),
             MMT_NUMBER(theirs),
-            MMT_NUMBER(paper && paper->suspect ? NAN : theirs / ours),
+            MMT_NUMBER(mmt_paper_time_doubt(paper) ? NAN : theirs / ours),
         };
         mmt_table_add(table, row);
     }
@@ -369,32 +372,15 @@ static mmt_status show_phases(const struct mmt_ladder *ladder, mmt_error *err)
 
 /* ---- what is suspect, and what was left out --------------------------------------- */
 
-static bool was_climbed(const struct mmt_ladder *ladder, const struct mmt_paper_row *row)
+static bool was_climbed(const struct mmt_paper_row *row, const void *self)
 {
+    const struct mmt_ladder *ladder = self;
     bool size = false;
     for (int i = 0; i < ladder->num_sizes; i++)
         size |= ladder->sizes[i] == row->n;
     return size && ladder->types >> row->type & 1 &&
            !strcmp(row->paper, ladder->paper->name) &&
            strcmp(row->algorithm, "array_add");
-}
-
-static void say_suspects(const struct mmt_ladder *ladder)
-{
-    int count, said = 0;
-    const struct mmt_paper_row *rows = mmt_paper_rows(&count);
-
-    for (int i = 0; i < count; i++) {
-        if (!rows[i].suspect || !was_climbed(ladder, &rows[i]))
-            continue;
-        if (!said++)
-            mmt_study_say(ladder->options, "\nof the paper's figures these are suspect, "
-                                           "and compared with nothing:");
-        mmt_study_say(ladder->options, "  %s, n = %" PRId64 ", %s%s%s on %s: %s",
-                      rows[i].where, rows[i].n, rows[i].algorithm,
-                      rows[i].variant[0] ? " " : "", rows[i].variant, rows[i].device,
-                      rows[i].suspect + strlen("suspect: "));
-    }
 }
 
 static void say_left_out(const struct mmt_ladder *ladder)
@@ -414,7 +400,7 @@ mmt_status mmt_ladder_report(const struct mmt_ladder *ladder, mmt_error *err)
 {
     mmt_study_say(ladder->options, "\n== %s", ladder->paper->title);
     mmt_status status = mmt_ladder_forms(ladder, err);
-    say_suspects(ladder);
+    mmt_study_say_doubts(ladder->options, was_climbed, ladder);
     say_left_out(ladder);
     if (status == MMT_OK)
         status = show_phases(ladder, err);

@@ -86,6 +86,48 @@ void mmt_study_say(const struct mmt_study_options *options, const char *format, 
     fflush(stdout);
 }
 
+/* Adds "Table 1.4, 512, shared_padded on ...; " of each row with the doubt. */
+static void add_places(const struct mmt_doubt *doubt,
+                       bool (*concerns)(const struct mmt_paper_row *row,
+                                        const void *self),
+                       const void *self, struct mmt_text *text)
+{
+    int count;
+    const struct mmt_paper_row *rows = mmt_paper_rows(&count);
+
+    for (int i = 0; i < count; i++)
+        if (rows[i].doubt == doubt && concerns(&rows[i], self))
+            mmt_text_addf(text, "%s%s, n = %lld, %s%s%s on %s", text->length ? "; " : "",
+                          rows[i].where, (long long) rows[i].n, rows[i].algorithm,
+                          rows[i].variant[0] ? " " : "", rows[i].variant, rows[i].device);
+}
+
+void mmt_study_say_doubts(const struct mmt_study_options *options,
+                          bool (*concerns)(const struct mmt_paper_row *row,
+                                           const void *self),
+                          const void *self)
+{
+    int count;
+    const struct mmt_paper_row *rows = mmt_paper_rows(&count);
+
+    for (int i = 0; i < count; i++) {
+        const struct mmt_doubt *doubt = rows[i].doubt;
+        bool told = !doubt || !concerns(&rows[i], self);
+        struct mmt_text places = { 0 };
+        for (int before = 0; before < i && !told; before++)
+            told = rows[before].doubt == doubt && concerns(&rows[before], self);
+        if (told)
+            continue;
+        add_places(doubt, concerns, self, &places);
+        mmt_study_say(options, "%s in the paper, and %s: %s%s%s (%s)",
+                      mmt_grade_name(doubt->grade),
+                      doubt->time || doubt->rate ? "compared with nothing" : "compared",
+                      doubt->why, doubt->reading ? "; read it as: " : "",
+                      doubt->reading ? doubt->reading : "", mmt_text_string(&places));
+        mmt_text_finish(&places);
+    }
+}
+
 double mmt_study_until(const struct mmt_study_options *options)
 {
     return options->seconds > 0 ? mmt_now() + options->seconds : INFINITY;

@@ -4,6 +4,7 @@
 #ifndef MMT_STUDIES_STUDY_H
 #define MMT_STUDIES_STUDY_H
 
+#include "studies/papers.h"
 #include "studies/table.h"
 #include "tuner/common/options.h"
 
@@ -100,6 +101,13 @@ mmt_status mmt_study_draw(const struct mmt_study_options *options,
 /* A line for people on what is being done; nothing with --json. */
 __attribute__((format(printf, 2, 3))) void mmt_study_say(
     const struct mmt_study_options *options, const char *format, ...);
+
+/* Says which of the papers' figures that `concerns` picks are in doubt, how much, and
+ * why; nothing with --json. */
+void mmt_study_say_doubts(const struct mmt_study_options *options,
+                          bool (*concerns)(const struct mmt_paper_row *row,
+                                           const void *self),
+                          const void *self);
 
 /* When the time of a whole study that starts now is over, by mmt_now; INFINITY where
  * --seconds sets no limit. */
