@@ -98,7 +98,7 @@ static mmt_status run_once(mmt_device *device, const mmt_plan *plan,
     out->write = times[2] - times[1];
     out->kernel = times[3] - times[2];
     out->read = times[4] - times[3];
-    out->total = times[4] - times[0];
+    out->total = times[4] - times[1];
     return status;
 }
 

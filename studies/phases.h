@@ -14,7 +14,7 @@
  * device's own marks too. */
 struct mmt_phases {
     double allocate, write, kernel, read;
-    double total;  /* the host's clock from before allocating until C has been read */
+    double total;  /* from the first copy until C has been read: write, kernel and read */
     double marks;  /* of the kernel, by the device */
     double spread; /* standard deviation of the total over its mean; NAN for one run */
     int repetitions;

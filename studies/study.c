@@ -86,20 +86,34 @@ void mmt_study_say(const struct mmt_study_options *options, const char *format, 
     fflush(stdout);
 }
 
-/* Adds "Table 1.4, 512, shared_padded on ...; " of each row with the doubt. */
+static bool same_place(const struct mmt_paper_row *a, const struct mmt_paper_row *b)
+{
+    return a && !strcmp(a->where, b->where) && !strcmp(a->device, b->device) &&
+           a->type == b->type && !strcmp(a->algorithm, b->algorithm) &&
+           !strcmp(a->variant, b->variant);
+}
+
+/* Adds a line for each place with the doubt, and all sizes to it. */
 static void add_places(const struct mmt_doubt *doubt,
                        bool (*concerns)(const struct mmt_paper_row *row,
                                         const void *self),
                        const void *self, struct mmt_text *text)
 {
     int count;
-    const struct mmt_paper_row *rows = mmt_paper_rows(&count);
+    const struct mmt_paper_row *rows = mmt_paper_rows(&count), *last = NULL;
 
-    for (int i = 0; i < count; i++)
-        if (rows[i].doubt == doubt && concerns(&rows[i], self))
-            mmt_text_addf(text, "%s%s, n = %lld, %s%s%s on %s", text->length ? "; " : "",
-                          rows[i].where, (long long) rows[i].n, rows[i].algorithm,
-                          rows[i].variant[0] ? " " : "", rows[i].variant, rows[i].device);
+    for (int i = 0; i < count; i++) {
+        const struct mmt_paper_row *row = &rows[i];
+        if (row->doubt != doubt || !concerns(row, self))
+            continue;
+        if (!same_place(last, row))
+            mmt_text_addf(text, "\n    %s, %s%s%s, %s on %s: n =", row->where,
+                          row->algorithm, row->variant[0] ? " " : "", row->variant,
+                          mmt_type_name(row->type), row->device);
+        mmt_text_addf(text, "%s %lld", same_place(last, row) ? "," : "",
+                      (long long) row->n);
+        last = row;
+    }
 }
 
 void mmt_study_say_doubts(const struct mmt_study_options *options,
@@ -119,7 +133,7 @@ void mmt_study_say_doubts(const struct mmt_study_options *options,
         if (told)
             continue;
         add_places(doubt, concerns, self, &places);
-        mmt_study_say(options, "%s in the paper, and %s: %s%s%s (%s)",
+        mmt_study_say(options, "%s in the paper, and %s: %s%s%s%s",
                       mmt_grade_name(doubt->grade),
                       doubt->time || doubt->rate ? "compared with nothing" : "compared",
                       doubt->why, doubt->reading ? "; read it as: " : "",
