@@ -11,59 +11,63 @@
 
 /* ---- the papers' ladders ---------------------------------------------------------- */
 
+#define SQUARE(side) side, 8, 1
+#define LINE         0, 64, 1
+#define NAIVE(order) "naive ORDER=" order " BLOCK_M=%1$d BLOCK_N=%1$d"
+#define TILED(layout)                                                                    \
+    "tiled TILE=%1$d SHARED_LAYOUT=" layout " WORK=%2$d WORK_ALONG=rows UNROLL_K=%1$d"
 #define TUNED                                                                            \
     {                                                                                    \
-        "", "tuned", NULL, "what mmtune selects", NULL                                   \
+        "", "tuned", NULL, "what mmtune selects"                                         \
     }
 
 static const struct mmt_rung zatolokin[] = {
-    { "Table 1", "naive", "", "naive, threads along rows, as printed",
-      "naive ORDER=rows BLOCK_M=32 BLOCK_N=32" },
-    { "", "naive coalesced", NULL, "naive, threads along columns",
-      "naive ORDER=columns BLOCK_M=32 BLOCK_N=32" },
+    { "Table 1", "naive", "", "naive, threads along rows, as printed", NAIVE("rows"),
+      SQUARE(32) },
+    { "", "naive coalesced", NULL, "naive, threads along columns", NAIVE("columns"),
+      SQUARE(32) },
     { "Table 2", "col_cached", "", "a column of B in shared memory",
-      "col_cached THREADS=%d CHUNK=%d" },
+      "col_cached THREADS=%1$d CHUNK=%1$d", LINE },
     { "Table 3", "row_cached", "", "a row of A in shared memory",
-      "row_cached THREADS=%d CHUNK=%d" },
-    { "Table 4", "tiled", "", "32x32 tiles",
-      "tiled TILE=32 SHARED_LAYOUT=swap WORK=1 WORK_ALONG=rows UNROLL_K=32" },
-    { "Table 5", "tiled_ilp", "4", "32x32 tiles, 4 results a thread",
-      "tiled TILE=32 SHARED_LAYOUT=swap WORK=4 WORK_ALONG=rows UNROLL_K=32" },
+      "row_cached THREADS=%1$d CHUNK=%1$d", LINE },
+    { "Table 4", "tiled", "", "square tiles", TILED("swap"), SQUARE(32) },
+    { "", "tiled 16", NULL, "square tiles of 16", TILED("swap"), 16, 16, 1 },
+    { "", "tiled 8", NULL, "square tiles of 8", TILED("swap"), 8, 8, 1 },
+    { "Table 5", "tiled_ilp", "4", "square tiles, 4 results a thread", TILED("swap"), 32,
+      8, 4 },
     TUNED,
 };
 
-#define CONFLICTS "tiled TILE=32 SHARED_LAYOUT=plain WORK=1 WORK_ALONG=rows UNROLL_K=32"
-#define PADDED    "tiled TILE=32 SHARED_LAYOUT=pad WORK=1 WORK_ALONG=rows UNROLL_K=32"
-#define SWAPPED   "tiled TILE=32 SHARED_LAYOUT=swap WORK=1 WORK_ALONG=rows UNROLL_K=32"
-
 static const struct mmt_rung semenenko[] = {
-    { "Table 1.2", "naive", NULL, "naive", "naive ORDER=columns BLOCK_M=32 BLOCK_N=32" },
+    { "Table 1.2", "naive", NULL, "naive", NAIVE("columns"), SQUARE(32) },
     { "Tables 1.2, 1.4", "shared_conflict", NULL, "tiles with bank conflicts",
-      CONFLICTS },
-    { "Table 1.4", "shared_padded", NULL, "an extra column", PADDED },
-    { "Tables 1.2, 1.4", "shared_index_swap", NULL, "indices exchanged", SWAPPED },
-    { "Table 1.2", "tiled_ilp", "2", "ILP 2",
-      "tiled TILE=32 SHARED_LAYOUT=plain WORK=2 WORK_ALONG=rows UNROLL_K=32" },
-    { "Table 1.2", "tiled_ilp", "4", "ILP 4",
-      "tiled TILE=32 SHARED_LAYOUT=plain WORK=4 WORK_ALONG=rows UNROLL_K=32" },
+      TILED("plain"), SQUARE(32) },
+    { "Table 1.4", "shared_padded", NULL, "an extra column", TILED("pad"), SQUARE(32) },
+    { "Tables 1.2, 1.4", "shared_index_swap", NULL, "indices exchanged", TILED("swap"),
+      SQUARE(32) },
+    { "Table 1.2", "tiled_ilp", "2", "ILP 2", TILED("plain"), 32, 8, 2 },
+    { "", "padded_ilp", "2", "ILP 2, an extra column", TILED("pad"), 32, 8, 2 },
+    { "", "swapped_ilp", "2", "ILP 2, indices exchanged", TILED("swap"), 32, 8, 2 },
+    { "Table 1.2", "tiled_ilp", "4", "ILP 4", TILED("plain"), 32, 8, 4 },
+    { "", "padded_ilp", "4", "ILP 4, an extra column", TILED("pad"), 32, 8, 4 },
+    { "", "swapped_ilp", "4", "ILP 4, indices exchanged", TILED("swap"), 32, 8, 4 },
     TUNED,
 };
 
 static const struct mmt_rung gts250[] = {
-    { "Table 2", "naive", NULL, "one thread for each element",
-      "naive ORDER=columns BLOCK_M=16 BLOCK_N=16" },
-    { "Table 2", "tiled", NULL, "16x16 tiles",
-      "tiled TILE=16 SHARED_LAYOUT=swap WORK=1 WORK_ALONG=rows UNROLL_K=16" },
+    { "Table 2", "naive", NULL, "one thread for each element", NAIVE("columns"),
+      SQUARE(16) },
+    { "Table 2", "tiled", NULL, "square tiles", TILED("swap"), SQUARE(16) },
     TUNED,
 };
 
 static const struct mmt_rung ustyuzhanin[] = {
-    { "", "naive", NULL, "one thread for each element",
-      "naive ORDER=columns BLOCK_M=32 BLOCK_N=32" },
+    { "", "naive", NULL, "one thread for each element", NAIVE("columns"), SQUARE(32) },
     { "", "split", NULL, "k split over the grid, two launches",
-      "split_naive BLOCK_M=32 BLOCK_N=32 SPLIT_K=4" },
-    { "", "block", NULL, "one block for each element", "block_dot THREADS=256" },
-    { "", "tiled", NULL, "32x32 tiles", SWAPPED },
+      "split_naive BLOCK_M=%1$d BLOCK_N=%1$d SPLIT_K=4", SQUARE(32) },
+    { "", "block", NULL, "one block for each element", "block_dot THREADS=%1$d", 256, 64,
+      1 },
+    { "", "tiled", NULL, "square tiles", TILED("swap"), SQUARE(32) },
     TUNED,
 };
 
@@ -75,16 +79,16 @@ static const int gts250_sizes[] = { 512, 1024, 2048, 3072, 4096, 5120, 6144, 716
 const struct mmt_ladder_paper mmt_ladder_papers[] = {
     { "zatolokin", "Zatolokin, Vatutin, Titov 2017 (there: GeForce GTX 960M)",
       zatolokin_sizes, COUNT(zatolokin_sizes), 10, 1, 1 << MMT_F32, zatolokin,
-      COUNT(zatolokin), "Table 1" },
+      COUNT(zatolokin), "Table 1", false },
     { "semenenko", "Semenenko, Sesok 2017 (there: GeForce GTX 1060)", semenenko_sizes,
       COUNT(semenenko_sizes), 20, 20, 1 << MMT_F64 | 1 << MMT_F32 | 1 << MMT_I32,
-      semenenko, COUNT(semenenko), "Table 1.2" },
+      semenenko, COUNT(semenenko), "Table 1.2", false },
     { "gts250", "efficiency of a graphics processor (there: GeForce GTS 250)",
       gts250_sizes, COUNT(gts250_sizes), 100, 10, 1 << MMT_I32 | 1 << MMT_F32, gts250,
-      COUNT(gts250), "Table 1" },
+      COUNT(gts250), "Table 1", true },
     { "ustyuzhanin", "Ustyuzhanin, Pitskhelauri, Nekrasov 2024 (there: GeForce RTX 3060)",
       ustyuzhanin_sizes, COUNT(ustyuzhanin_sizes), 10, 1, 1 << MMT_F64, ustyuzhanin,
-      COUNT(ustyuzhanin), "" },
+      COUNT(ustyuzhanin), "", true },
 };
 const int mmt_ladder_num_papers = COUNT(mmt_ladder_papers);
 
@@ -196,29 +200,82 @@ static bool samples_are_right(const struct matrices *m, int64_t seed)
 
 /* ---- one climb -------------------------------------------------------------------- */
 
-/* Threads of the cached kernels: n, as the paper has them, where a block may have n. */
-static int block_of(int64_t n)
+static bool is_line(const struct mmt_rung *rung)
 {
-    int block = 64;
-    while (block * 2 <= n && block < 1024)
+    return !rung->block;
+}
+
+/* What the paper has; of the cached kernels n threads, or the power of two below. */
+static int first_block(const struct mmt_climb *climb)
+{
+    int block = climb->rung->least;
+    if (!is_line(climb->rung))
+        return climb->rung->block;
+    while (block * 2 <= climb->n && block < 1024)
         block *= 2;
     return block;
 }
 
-static mmt_plan *plan_for(const struct mmt_study_device *device,
-                          const struct mmt_climb *climb, mmt_error *err)
+/* The largest block, from the paper's down, that the device may have. Sets climb->block.
+ */
+static mmt_plan *plan_for(const struct mmt_study_device *device, struct mmt_climb *climb,
+                          mmt_error *err)
 {
     mmt_problem problem = mmt_gemm_problem(climb->type, climb->n, climb->n, climb->n);
     mmt_plan_options options = mmt_plan_defaults();
-    char configuration[128];
-    int block = block_of(climb->n);
+    const struct mmt_rung *rung = climb->rung;
+    mmt_plan *plan = NULL;
 
-    if (climb->rung->configuration) {
-        snprintf(configuration, sizeof configuration, climb->rung->configuration, block,
-                 block);
+    if (!rung->configuration)
+        return mmt_plan_create(device->device, device->profile, &problem, &options, err);
+    err->status = MMT_ERROR_UNSUPPORTED;
+    for (int block = first_block(climb);
+         !plan && block >= rung->least && err->status == MMT_ERROR_UNSUPPORTED;
+         block /= 2) {
+        char configuration[128];
+        snprintf(configuration, sizeof configuration, rung->configuration, block,
+                 rung->work);
         options.configuration = configuration;
+        plan = mmt_plan_create(device->device, device->profile, &problem, &options, err);
+        climb->block = block;
     }
-    return mmt_plan_create(device->device, device->profile, &problem, &options, err);
+    return plan;
+}
+
+double mmt_climb_seconds(const struct mmt_ladder *ladder, const struct mmt_climb *climb)
+{
+    if (!climb || climb->why[0])
+        return NAN;
+    return climb->phases.total + (ladder->paper->allocates ? climb->phases.allocate : 0);
+}
+
+const char *mmt_climb_threads(const struct mmt_climb *climb, char out[32])
+{
+    const struct mmt_rung *rung = climb->rung;
+    bool square = rung->block && rung->block <= 32;
+
+    out[0] = 0;
+    if (climb->block && square)
+        snprintf(out, 32, "%dx%d", climb->block, climb->block / rung->work);
+    else if (climb->block)
+        snprintf(out, 32, "%d", climb->block);
+    return out;
+}
+
+const char *mmt_climb_mark(const struct mmt_climb *climb, char out[128])
+{
+    char threads[32];
+
+    out[0] = 0;
+    if (climb->why[0] || !climb->block)
+        return out;
+    mmt_climb_threads(climb, threads);
+    if (is_line(climb->rung) && climb->block != climb->n)
+        snprintf(out, 128, "in chunks of %s, where the paper's kernel needs n threads",
+                 threads);
+    else if (climb->block < climb->rung->block)
+        snprintf(out, 128, "blocks of %s threads, the most of this device", threads);
+    return out;
 }
 
 /* A kernel or a size that a device cannot have is left out with the reason; a wrong
@@ -410,6 +467,14 @@ static void choose_sizes(struct mmt_ladder *ladder)
         ladder->sizes[i] = o->num_sizes ? o->sizes[i] : ladder->paper->sizes[i];
 }
 
+static bool climbed_any(const struct mmt_ladder *ladder)
+{
+    for (int i = 0; i < ladder->num_climbs; i++)
+        if (!ladder->climbs[i].why[0])
+            return true;
+    return false;
+}
+
 static mmt_status climb_paper(struct mmt_ladder *ladder, mmt_error *err)
 {
     const struct mmt_study_options *o = ladder->options;
@@ -426,10 +491,13 @@ static mmt_status climb_paper(struct mmt_ladder *ladder, mmt_error *err)
         for (int i = 0; i < ladder->num_sizes && status == MMT_OK; i++)
             if (ladder->types >> type & 1 && !mmt_study_interrupted())
                 status = climb_size(ladder, (mmt_type) type, ladder->sizes[i], err);
-    if (ladder->num_climbs) { /* what was measured is shown, also after a failure */
+    if (climbed_any(ladder)) { /* what was measured is shown, also after a failure */
         mmt_error later = { 0 };
         mmt_status shown = mmt_ladder_report(ladder, status ? &later : err);
         status = status ? status : shown;
+        ladder->measured = true;
+    } else {
+        mmt_ladder_say_left_out(ladder);
     }
     free(ladder->climbs);
     return status;
@@ -450,6 +518,10 @@ static mmt_status run_ladder(const struct mmt_study_options *options, mmt_error 
             (!options->paper || !strcmp(options->paper, ladder.paper->name)))
             status = climb_paper(&ladder, err);
     }
+    if (status == MMT_OK && !ladder.measured && !mmt_study_interrupted())
+        status =
+            mmt_fail(err, MMT_ERROR_UNSUPPORTED,
+                     "nothing was measured: every kernel was left out at every size");
     free(ladder.cpus);
     mmt_study_close(ladder.devices);
     return status;

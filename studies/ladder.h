@@ -13,7 +13,12 @@ struct mmt_rung {
     const char *algorithm; /* as the papers' rows name it; "tuned": what mmtune selects */
     const char *variant;   /* of the papers' rows */
     const char *what;      /* for people */
-    const char *configuration; /* %d is the block: n, but at most 1024; NULL: selected */
+    const char *configuration; /* %1$d is the block, %2$d the work; NULL: selected */
+    int block; /* side of a square of C, or a line's threads: the paper's, halved until
+                * the device may have it; 0: n, but at most 1024, as the cached kernels
+                * need */
+    int least; /* the block is never below; as large as `block`: no other will do */
+    int work;  /* elements of C that a thread computes */
 };
 
 struct mmt_ladder_paper {
@@ -24,6 +29,7 @@ struct mmt_ladder_paper {
     const struct mmt_rung *rungs;
     int num_rungs;
     const char *cpu_table; /* where the paper has one core's times */
+    bool allocates;        /* its times have allocating in them */
 };
 
 extern const struct mmt_ladder_paper mmt_ladder_papers[];
@@ -35,6 +41,7 @@ struct mmt_climb {
     mmt_type type;
     int64_t n;
     int device; /* index into the options' */
+    int block;  /* that the device could have; 0: selected */
     struct mmt_phases phases;
     const struct mmt_paper_row *theirs; /* NULL: not printed */
     char why[256];                      /* it was left out for this; "": it ran */
@@ -61,7 +68,19 @@ struct mmt_ladder {
     int num_climbs;
     struct mmt_climb_cpu *cpus; /* of all papers so far: one core is one core */
     int num_cpus;
+    bool measured; /* anything, on any device */
 };
+
+/* Seconds as the paper counts them: with copying, and with allocating where it has that;
+ * NAN for what was left out, or NULL. */
+double mmt_climb_seconds(const struct mmt_ladder *ladder, const struct mmt_climb *climb);
+
+/* The threads of its block, "32x8"; "" where mmtune selected it. */
+const char *mmt_climb_threads(const struct mmt_climb *climb, char out[32]);
+
+/* In what the kernel is not the paper's: a smaller block, or chunks; "" where in nothing.
+ */
+const char *mmt_climb_mark(const struct mmt_climb *climb, char out[128]);
 
 /* NULL where the ladder was not climbed that far. */
 const struct mmt_climb *mmt_ladder_find(const struct mmt_ladder *ladder,
@@ -77,8 +96,11 @@ double mmt_ladder_lanes(const struct mmt_ladder *ladder, const struct mmt_climb 
 const struct mmt_paper_row *mmt_ladder_paper_cpu(const struct mmt_ladder *ladder,
                                                  mmt_type type, int64_t n, int layout);
 
-/* ladder_tables.c: prints, saves and draws. */
+/* ladder_tables.c: prints, saves and draws what was measured. */
 mmt_status mmt_ladder_report(const struct mmt_ladder *ladder, mmt_error *err);
+
+/* Says what was left out, and why. */
+void mmt_ladder_say_left_out(const struct mmt_ladder *ladder);
 
 /* ladder_forms.c: the paper's tables in the paper's form. */
 mmt_status mmt_ladder_forms(const struct mmt_ladder *ladder, mmt_error *err);

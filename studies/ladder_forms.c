@@ -16,7 +16,8 @@ struct form {
     char names[MOST_FIGURES][48];
     struct mmt_column columns[MMT_MOST_COLUMNS];
     enum kind kinds[MOST_FIGURES];
-    int count; /* of figures */
+    int count;     /* of figures */
+    bool measured; /* whether any of them was, here */
     struct mmt_table table;
 };
 
@@ -96,13 +97,17 @@ static void add_paper(struct form *form, struct mmt_cell key, const char *whose,
         add_words(form, key, "times faster here", gains, "");
 }
 
-static void add_here(struct form *form, struct mmt_cell key, const struct figure *figures)
+/* What was measured; `mark` says in what its kernel is unlike the paper's. */
+static void add_here(struct form *form, struct mmt_cell key, const struct figure *figures,
+                     const char *mark)
 {
     double here[MOST_FIGURES];
-    char note[256] = "";
+    char note[256];
+    snprintf(note, sizeof note, "%.200s", mark);
     for (int i = 0; i < form->count; i++) {
         size_t used = strlen(note);
         here[i] = figures[i].here;
+        form->measured |= !isnan(here[i]);
         if (figures[i].from)
             snprintf(note + used, sizeof note - used, "%s%s as n^3 from %" PRId64,
                      used ? "; " : "", form->names[i], figures[i].from);
@@ -110,6 +115,7 @@ static void add_here(struct form *form, struct mmt_cell key, const struct figure
     add_words(form, key, "here", here, note);
 }
 
+/* Shows it where anything of it was measured. */
 static mmt_status finish_form(const struct mmt_ladder *ladder, struct form *form,
                               const char *what, mmt_error *err)
 {
@@ -117,7 +123,9 @@ static mmt_status finish_form(const struct mmt_ladder *ladder, struct form *form
     snprintf(name, sizeof name, "ladder-%s-%s", ladder->paper->name, what);
     for (char *c = name; *c; c++)
         *c = isalnum((unsigned char) *c) ? (char) tolower((unsigned char) *c) : '-';
-    mmt_status status = mmt_study_show(ladder->options, &form->table, name, err);
+    mmt_status status = form->measured
+                            ? mmt_study_show(ladder->options, &form->table, name, err)
+                            : MMT_OK;
     mmt_table_free(&form->table);
     return status;
 }
@@ -129,22 +137,24 @@ static double gflops_of(int64_t n, double seconds)
     return 2 * pow((double) n, 3) / seconds * 1e-9;
 }
 
-static struct figure seconds_of(const struct mmt_climb *climb, double scale)
+static struct figure seconds_of(const struct mmt_ladder *ladder,
+                                const struct mmt_climb *climb, double scale)
 {
     const struct mmt_paper_row *row = climb ? climb->theirs : NULL;
     struct figure f = { NAN, NAN, mmt_paper_time_doubt(row), 0 };
-    if (climb && !climb->why[0])
-        f.here = climb->phases.total * scale;
+    if (climb)
+        f.here = mmt_climb_seconds(ladder, climb) * scale;
     if (row && row->seconds > 0)
         f.paper = row->seconds * scale;
     return f;
 }
 
 /* As printed, since the papers' times are often cut. */
-static struct figure rate_of(const struct mmt_climb *climb)
+static struct figure rate_of(const struct mmt_ladder *ladder,
+                             const struct mmt_climb *climb)
 {
     const struct mmt_paper_row *row = climb ? climb->theirs : NULL;
-    struct figure f = seconds_of(climb, 1);
+    struct figure f = seconds_of(ladder, climb, 1);
     f.here = climb ? gflops_of(climb->n, f.here) : NAN;
     f.doubt = mmt_paper_rate_doubt(row);
     if (row)
@@ -192,9 +202,24 @@ static void compare_columns(const struct mmt_ladder *ladder, bool core, struct f
     }
 }
 
+/* Of the first device whose kernel is unlike the paper's. */
+static const char *first_mark(const struct mmt_ladder *ladder,
+                              const struct mmt_rung *rung, mmt_type type, int64_t n,
+                              char out[128])
+{
+    out[0] = 0;
+    for (int d = 0; d < ladder->options->devices.count && !out[0]; d++) {
+        const struct mmt_climb *climb = mmt_ladder_find(ladder, rung, type, n, d);
+        if (climb)
+            mmt_climb_mark(climb, out);
+    }
+    return out;
+}
+
 static void add_compared(const struct mmt_ladder *ladder, const struct mmt_rung *rung,
                          mmt_type type, int64_t n, bool core, struct form *form)
 {
+    char mark[128];
     struct figure figures[MOST_FIGURES], first = { NAN, NAN, NULL, 0 };
     struct figure time = cpu_figure(ladder, type, n, MMT_CPU_AB, 1e3), one = time;
     const struct mmt_paper_row *row = mmt_ladder_paper_cpu(ladder, type, n, MMT_CPU_AB);
@@ -207,8 +232,8 @@ static void add_compared(const struct mmt_ladder *ladder, const struct mmt_rung 
         figures[count++] = time, figures[count++] = one;
     for (int d = 0; d < ladder->options->devices.count; d++) {
         const struct mmt_climb *climb = mmt_ladder_find(ladder, rung, type, n, d);
-        struct figure p = rate_of(climb);
-        figures[count++] = seconds_of(climb, 1e3);
+        struct figure p = rate_of(ladder, climb);
+        figures[count++] = seconds_of(ladder, climb, 1e3);
         figures[count++] = p;
         if (core)
             figures[count++] = quotient_of(p, one);
@@ -216,7 +241,8 @@ static void add_compared(const struct mmt_ladder *ladder, const struct mmt_rung 
             figures[count++] = quotient_of(first, p);
         first = d ? first : p;
     }
-    add_here(form, MMT_NUMBER((double) n), figures);
+    add_here(form, MMT_NUMBER((double) n), figures,
+             first_mark(ladder, rung, type, n, mark));
     add_paper(form, MMT_NUMBER((double) n), "paper", figures);
 }
 
@@ -276,11 +302,16 @@ static void add_kernel(const struct mmt_ladder *ladder, const struct mmt_rung *r
     static const char *const cards[] = { "NVIDIA GeForce GTX 1060 6 GB",
                                          "NVIDIA Quadro K5000 4 GB" };
     struct figure figures[MOST_FIGURES];
+    char mark[128] = "";
 
-    for (int i = 0; i < form->count; i++)
-        figures[i] = seconds_of(
-            mmt_ladder_find(ladder, rung, type, ladder->sizes[i], device), 1e3);
-    add_here(form, MMT_WORD(rung->what), figures);
+    for (int i = 0; i < form->count; i++) {
+        const struct mmt_climb *climb =
+            mmt_ladder_find(ladder, rung, type, ladder->sizes[i], device);
+        figures[i] = seconds_of(ladder, climb, 1e3);
+        if (climb && !climb->why[0])
+            mmt_climb_mark(climb, mark);
+    }
+    add_here(form, MMT_WORD(rung->what), figures, mark);
     for (int c = 0; c < 2; c++)
         if (take_card(ladder, rung, type, cards[c], form->count, figures))
             add_paper(form, MMT_WORD(rung->what), cards[c] + strlen("NVIDIA "), figures);
@@ -303,7 +334,7 @@ static mmt_status show_kernels(const struct mmt_ladder *ladder, mmt_type type, i
         add_kernel(ladder, &ladder->paper->rungs[r], type, device, &form);
     for (int i = 0; i < form.count; i++)
         core[i] = cpu_figure(ladder, type, ladder->sizes[i], MMT_CPU_AB, 1e3);
-    add_here(&form, MMT_WORD("one core, A*B"), core);
+    add_here(&form, MMT_WORD("one core, A*B"), core, "");
     add_paper(&form, MMT_WORD("one core, A*B"), "Core i7-7700", core);
     snprintf(title, sizeof title, "%s-%s", mmt_type_name(type), id);
     return finish_form(ladder, &form, title, err);
@@ -323,10 +354,10 @@ static mmt_status kernel_forms(const struct mmt_ladder *ladder, mmt_type type,
 static const mmt_type gts250_types[] = { MMT_I32, MMT_F32 };
 
 static void add_line(const struct mmt_ladder *ladder, int i, const struct figure *figures,
-                     struct form *form)
+                     const char *mark, struct form *form)
 {
     const struct mmt_cell key = MMT_NUMBER((double) ladder->sizes[i]);
-    add_here(form, key, figures);
+    add_here(form, key, figures, mark);
     add_paper(form, key, "paper", figures);
 }
 
@@ -345,15 +376,24 @@ static mmt_status gts250_cpu(const struct mmt_ladder *ladder, mmt_error *err)
         for (int at = 0; at < form.count; at++)
             figures[at] =
                 cpu_figure(ladder, gts250_types[at % 2], ladder->sizes[i], at / 2, 1);
-        add_line(ladder, i, figures, &form);
+        add_line(ladder, i, figures, "", &form);
     }
     return finish_form(ladder, &form, "Table 1", err);
 }
 
-/* Time of the whole program, and what of it is not computing. */
-static void whole_and_rest(const struct mmt_climb *climb, struct figure out[2])
+static const char *tiles_mark(const struct mmt_ladder *ladder, int i, int device,
+                              char out[128])
 {
-    out[0] = out[1] = seconds_of(climb, 1e3);
+    const struct mmt_climb *climb = mmt_ladder_find(ladder, &ladder->paper->rungs[1],
+                                                    MMT_F32, ladder->sizes[i], device);
+    return climb ? mmt_climb_mark(climb, out) : "";
+}
+
+/* Time of the whole program, and what of it is not computing. */
+static void whole_and_rest(const struct mmt_ladder *ladder, const struct mmt_climb *climb,
+                           struct figure out[2])
+{
+    out[0] = out[1] = seconds_of(ladder, climb, 1e3);
     out[1].here = climb ? out[0].here - climb->phases.kernel * 1e3 : NAN;
     out[1].paper = climb && climb->theirs ? climb->theirs->other * 1e3 : NAN;
 }
@@ -363,25 +403,28 @@ static mmt_status gts250_times(const struct mmt_ladder *ladder, int device,
 {
     static const char *const heads[] = { "classical", "tiled" };
     struct form form = { .count = 0 };
-    char title[128];
+    char title[128], mark[128];
 
     for (int at = 0; at < 4; at++) {
         const char *type = mmt_type_name(gts250_types[at % 2]);
         add_column(&form, MS, "%s %s", heads[at / 2], type);
         add_column(&form, MS, "overhead, %s %s", heads[at / 2], type);
     }
-    snprintf(title, sizeof title,
-             "gts250, Table 2: %s, the whole, and its overhead, which is not computing",
-             ladder->devices[device].id);
+    snprintf(
+        title, sizeof title,
+        "gts250, Table 2: %s, the whole with allocating, and its overhead, which is not "
+        "computing",
+        ladder->devices[device].id);
     start_form(&form, title, "n");
     for (int i = 0; i < ladder->num_sizes; i++) {
         struct figure figures[MOST_FIGURES];
         for (int at = 0; at < 4; at++)
-            whole_and_rest(mmt_ladder_find(ladder, &ladder->paper->rungs[at / 2],
+            whole_and_rest(ladder,
+                           mmt_ladder_find(ladder, &ladder->paper->rungs[at / 2],
                                            gts250_types[at % 2], ladder->sizes[i],
                                            device),
                            &figures[2 * at]);
-        add_line(ladder, i, figures, &form);
+        add_line(ladder, i, figures, tiles_mark(ladder, i, device, mark), &form);
     }
     snprintf(title, sizeof title, "Table 2 %s", ladder->devices[device].id);
     return finish_form(ladder, &form, title, err);
@@ -409,14 +452,14 @@ static void speed_figures(const struct mmt_ladder *ladder, int device, int64_t n
     double lanes = tiled ? mmt_ladder_lanes(ladder, tiled) : NAN;
     double wrong = printed ? printed->other : NAN;
     const struct mmt_doubt *doubt = mmt_paper_time_doubt(printed);
-    struct figure t = seconds_of(tiled, 1),
-                  c = seconds_of(mmt_ladder_find(ladder, &rungs[0], MMT_F32, n, device),
-                                 1),
+    struct figure t = seconds_of(ladder, tiled, 1),
+                  c = seconds_of(
+                      ladder, mmt_ladder_find(ladder, &rungs[0], MMT_F32, n, device), 1),
                   core = cpu_figure(ladder, MMT_F32, n, MMT_CPU_AB, 1),
                   s = quotient_of(core, t);
 
     s.from = core.from;
-    out[0] = rate_of(tiled);
+    out[0] = rate_of(ladder, tiled);
     out[1] = (struct figure){ c.here / t.here, wrong, doubt, 0 };
     out[2] = (struct figure){ c.here / t.here / lanes, wrong / 128, doubt, 0 };
     out[3] = s;
@@ -428,7 +471,7 @@ static mmt_status gts250_speeds(const struct mmt_ladder *ladder, int device,
 {
     struct form form = { .count = 0 };
     struct figure figures[SPEEDS];
-    char title[160];
+    char title[160], mark[128];
 
     add_column(&form, GFLOPS, "R");
     add_column(&form, PLAIN, "T classical : T tiled");
@@ -440,7 +483,7 @@ static mmt_status gts250_speeds(const struct mmt_ladder *ladder, int device,
     start_form(&form, title, "n");
     for (int i = 0; i < ladder->num_sizes; i++) {
         speed_figures(ladder, device, ladder->sizes[i], figures);
-        add_line(ladder, i, figures, &form);
+        add_line(ladder, i, figures, tiles_mark(ladder, i, device, mark), &form);
     }
     snprintf(title, sizeof title, "Tables 3 4 5 %s", ladder->devices[device].id);
     return finish_form(ladder, &form, title, err);

@@ -89,13 +89,12 @@ static const char *doubt_of(const struct mmt_ladder *ladder,
 static double bank_turns(const struct mmt_climb *climb)
 {
     const char *configuration = climb->rung->configuration;
-    const char *tile = configuration ? strstr(configuration, "TILE=") : NULL;
-    if (!tile)
+    if (!climb->block || strncmp(configuration, "tiled ", 6))
         return NAN;
     enum mmt_tile_layout layout = strstr(configuration, "=plain") ? MMT_TILE_PLAIN
                                   : strstr(configuration, "=pad") ? MMT_TILE_PAD
                                                                   : MMT_TILE_SWAP;
-    return mmt_bank_turns(layout, atoi(tile + 5), mmt_type_size(climb->type));
+    return mmt_bank_turns(layout, climb->block, mmt_type_size(climb->type));
 }
 
 /* ---- everything ------------------------------------------------------------------- */
@@ -107,6 +106,7 @@ enum {
     TABLE,
     KERNEL,
     N,
+    BLOCK,
     REPETITIONS,
     ALLOCATE,
     WRITE,
@@ -114,6 +114,7 @@ enum {
     KERNEL_WALL,
     READ,
     TOTAL,
+    WHOLE,
     SPREAD,
     OVERHEAD,
     RATE,
@@ -130,9 +131,12 @@ enum {
     GRADE,
     SUSPECT,
     DOUBT,
+    MARK,
     LEFT_OUT,
     NUM_COLUMNS
 };
+
+_Static_assert((int) NUM_COLUMNS <= (int) MMT_MOST_COLUMNS, "a table is too narrow");
 
 static const struct mmt_column columns[NUM_COLUMNS] = {
     [DEVICE] = { "device", "" },
@@ -141,13 +145,15 @@ static const struct mmt_column columns[NUM_COLUMNS] = {
     [TABLE] = { "table", "" },
     [KERNEL] = { "kernel", "" },
     [N] = { "n", "" },
+    [BLOCK] = { "block", "" },
     [REPETITIONS] = { "repetitions", "" },
-    [ALLOCATE] = { "allocate", "ms", 3 },
+    [ALLOCATE] = { "allocate, not in the total", "ms", 3 },
     [WRITE] = { "host to device", "ms", 3 },
     [DEVICE_KERNEL] = { "kernel, device clock", "ms", 4 },
     [KERNEL_WALL] = { "kernel, host clock", "ms", 4 },
     [READ] = { "device to host", "ms", 3 },
     [TOTAL] = { "total", "ms", 4 },
+    [WHOLE] = { "with allocating", "ms", 4 },
     [SPREAD] = { "spread of total", "%", 2 },
     [OVERHEAD] = { "not computing", "%", 3 },
     [RATE] = { "P with copying", "GFLOP/s", 4 },
@@ -164,6 +170,7 @@ static const struct mmt_column columns[NUM_COLUMNS] = {
     [GRADE] = { "paper's figure is", "" },
     [SUSPECT] = { "because", "" },
     [DOUBT] = { "our figure is in doubt", "" },
+    [MARK] = { "unlike the paper", "" },
     [LEFT_OUT] = { "left out", "" },
 };
 
@@ -171,7 +178,8 @@ static void fill_measured(const struct mmt_ladder *ladder, const struct mmt_clim
                           struct mmt_cell *row)
 {
     const struct mmt_phases *p = &climb->phases;
-    double speed_up = cpu_seconds(ladder, climb, MMT_CPU_AB) / p->total;
+    double t = mmt_climb_seconds(ladder, climb);
+    double speed_up = cpu_seconds(ladder, climb, MMT_CPU_AB) / t;
 
     row[REPETITIONS].number = p->repetitions;
     row[ALLOCATE].number = p->allocate * 1e3;
@@ -180,15 +188,16 @@ static void fill_measured(const struct mmt_ladder *ladder, const struct mmt_clim
     row[KERNEL_WALL].number = p->kernel * 1e3;
     row[READ].number = p->read * 1e3;
     row[TOTAL].number = p->total * 1e3;
+    row[WHOLE].number = (p->allocate + p->total) * 1e3;
     row[SPREAD].number = p->spread * 100;
-    row[OVERHEAD].number = (1 - p->kernel / p->total) * 100;
-    row[RATE].number = gflops_of(climb->n, p->total);
+    row[OVERHEAD].number = (1 - p->kernel / t) * 100;
+    row[RATE].number = gflops_of(climb->n, t);
     row[KERNEL_RATE].number = gflops_of(climb->n, p->marks);
     row[SPEED_UP].number = speed_up;
-    row[BEST_SPEED_UP].number = best_cpu(ladder, climb) / p->total;
+    row[BEST_SPEED_UP].number = best_cpu(ladder, climb) / t;
     row[EFFICIENCY].number = speed_up / mmt_ladder_lanes(ladder, climb);
     if (climb->theirs && !mmt_paper_rate_doubt(climb->theirs))
-        row[RATIO].number = gflops_of(climb->n, p->total) / their_rate(climb->theirs);
+        row[RATIO].number = gflops_of(climb->n, t) / their_rate(climb->theirs);
     row[DOUBT] = MMT_WORD(doubt_of(ladder, climb));
 }
 
@@ -197,6 +206,7 @@ static void add_climb(const struct mmt_ladder *ladder, const struct mmt_climb *c
 {
     const struct mmt_study_device *device = &ladder->devices[climb->device];
     struct mmt_cell row[NUM_COLUMNS];
+    char threads[32], mark[128];
 
     for (int c = 0; c < NUM_COLUMNS; c++)
         row[c] = MMT_NUMBER(NAN);
@@ -206,6 +216,8 @@ static void add_climb(const struct mmt_ladder *ladder, const struct mmt_climb *c
     row[TABLE] = MMT_WORD(climb->rung->where);
     row[KERNEL] = MMT_WORD(climb->rung->what);
     row[N] = MMT_NUMBER((double) climb->n);
+    row[BLOCK] = MMT_WORD(mmt_climb_threads(climb, threads));
+    row[MARK] = MMT_WORD(mmt_climb_mark(climb, mark));
     row[CPU_SECONDS] = MMT_NUMBER(cpu_seconds(ladder, climb, MMT_CPU_AB));
     const struct mmt_climb_cpu *cpu = mmt_ladder_cpu(ladder, climb->type, climb->n);
     if (cpu && !cpu->runs[MMT_CPU_AB] && cpu->from[MMT_CPU_AB])
@@ -333,11 +345,11 @@ static mmt_status show_cpu(const struct mmt_ladder *ladder, mmt_error *err)
 
 /* ---- phases, speed-up, efficiency, bank conflicts --------------------------------- */
 
-static const int shown[] = { API,         TYPE,          KERNEL,     N,
-                             REPETITIONS, ALLOCATE,      WRITE,      DEVICE_KERNEL,
-                             READ,        TOTAL,         SPREAD,     KERNEL_RATE,
-                             SPEED_UP,    BEST_SPEED_UP, EFFICIENCY, TURNS,
-                             DOUBT };
+static const int shown[] = { API,           TYPE,        KERNEL,   N,
+                             BLOCK,         REPETITIONS, WRITE,    KERNEL_WALL,
+                             READ,          TOTAL,       SPREAD,   ALLOCATE,
+                             DEVICE_KERNEL, KERNEL_RATE, SPEED_UP, BEST_SPEED_UP,
+                             EFFICIENCY,    TURNS,       DOUBT,    MARK };
 enum { NUM_SHOWN = sizeof shown / sizeof *shown };
 
 /* The same rows with the columns that a reader wants side by side. */
@@ -349,11 +361,13 @@ static mmt_status show_phases(const struct mmt_ladder *ladder, mmt_error *err)
 
     for (int c = 0; c < NUM_SHOWN; c++)
         form[c] = columns[shown[c]];
-    struct mmt_table table = mmt_table_start(
-        "phases (means), S over one core's A*B and over its best layout, E = S over the "
-        "lanes of the device, and the turns in which a warp reads its row of the tile of "
-        "B if it reads element by element; a compiler may read several at once",
-        form, NUM_SHOWN);
+    struct mmt_table table =
+        mmt_table_start("phases (means): copies and the kernel by the host's clock are "
+                        "the total; S over one "
+                        "core's A*B and over its best layout; E = S over the device's "
+                        "lanes; turns in which "
+                        "a warp reads a row of the tile of B, element by element",
+                        form, NUM_SHOWN);
     for (int i = 0; i < ladder->num_climbs; i++)
         if (!ladder->climbs[i].why[0])
             add_climb(ladder, &ladder->climbs[i], &all);
@@ -383,7 +397,7 @@ static bool was_climbed(const struct mmt_paper_row *row, const void *self)
            strcmp(row->algorithm, "array_add");
 }
 
-static void say_left_out(const struct mmt_ladder *ladder)
+void mmt_ladder_say_left_out(const struct mmt_ladder *ladder)
 {
     const char *last = "";
     for (int i = 0; i < ladder->num_climbs; i++) {
@@ -401,7 +415,7 @@ mmt_status mmt_ladder_report(const struct mmt_ladder *ladder, mmt_error *err)
     mmt_study_say(ladder->options, "\n== %s", ladder->paper->title);
     mmt_status status = mmt_ladder_forms(ladder, err);
     mmt_study_say_doubts(ladder->options, was_climbed, ladder);
-    say_left_out(ladder);
+    mmt_ladder_say_left_out(ladder);
     if (status == MMT_OK)
         status = show_phases(ladder, err);
     if (status == MMT_OK)

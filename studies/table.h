@@ -31,7 +31,7 @@ struct mmt_cell {
         .number = (value)                                                                \
     }
 
-enum { MMT_MOST_COLUMNS = 32 };
+enum { MMT_MOST_COLUMNS = 40 };
 
 struct mmt_table {
     char title[256];
