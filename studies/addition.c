@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "studies/claims.h"
 #include "studies/cpu.h"
 #include "studies/papers.h"
 #include "studies/phases.h"
@@ -334,23 +335,56 @@ static double find_crossover(const struct sum *sums, int count, bool copying)
     return 0;
 }
 
+static const char *crossover_text(double n, char out[80])
+{
+    if (isnan(n))
+        snprintf(out, 80, "one core is faster at the largest size");
+    else if (n == 0)
+        snprintf(out, 80, "the device is faster at every size");
+    else
+        snprintf(out, 80, "the device is faster from %.0f elements on", n);
+    return out;
+}
+
 static void say_crossover(const struct mmt_study_options *options,
                           const struct mmt_study_device *device, mmt_type type,
                           const struct sum *sums, int count)
 {
-    for (int copying = 0; copying < 2; copying++) {
-        double n = find_crossover(sums, count, copying);
-        const char *with = copying ? "with copying" : "computing alone";
-        char told[80];
-        if (isnan(n))
-            snprintf(told, sizeof told, "one core is faster at the largest size");
-        else if (n == 0)
-            snprintf(told, sizeof told, "the device is faster at every size");
-        else
-            snprintf(told, sizeof told, "the device is faster from %.0f elements on", n);
-        mmt_study_say(options, "%s, %s, %s: %s", device->id, mmt_type_name(type), with,
-                      told);
-    }
+    char told[80];
+    for (int copying = 0; copying < 2; copying++)
+        mmt_study_say(options, "%s, %s, %s: %s", device->id, mmt_type_name(type),
+                      copying ? "with copying" : "computing alone",
+                      crossover_text(find_crossover(sums, count, copying), told));
+}
+
+/* ---- what the paper concludes ----------------------------------------------------- */
+
+/* f32 and i32 pay with copying, f64 does not; computing alone is little of the time. */
+static void judge_sums(const struct mmt_study_device *device, mmt_type type,
+                       const struct sum *sums, int count, struct mmt_table *claims)
+{
+    static const struct mmt_claim pays = {
+        "semenenko", "text at Fig. 1.1",
+        "float and int pay from some size on, with copying", "512000 elements"
+    };
+    static const struct mmt_claim never = { "semenenko", "Table 1.1",
+                                            "double never pays, with copying",
+                                            "0.70 times, 51200000 elements" };
+    static const struct mmt_claim little = {
+        "semenenko", "text at Fig. 1.1", "computing takes hardly any of the time (10 %)",
+        ""
+    };
+    const struct mmt_phases *last = &sums[count - 1].phases;
+    double crossover = find_crossover(sums, count, true);
+    char told[80];
+
+    mmt_claims_add(claims, type == MMT_F64 ? &never : &pays, device->id,
+                   (type == MMT_F64) == isnan(crossover), "%s (%s, to %lld)",
+                   crossover_text(crossover, told), mmt_type_name(type),
+                   (long long) sums[count - 1].n);
+    mmt_claims_add(claims, &little, device->id, last->kernel < 0.1 * last->total,
+                   "%.2g %% (%s, %lld elements)", 100 * last->kernel / last->total,
+                   mmt_type_name(type), (long long) sums[count - 1].n);
 }
 
 /* ---- the study -------------------------------------------------------------------- */
@@ -359,8 +393,8 @@ static void say_crossover(const struct mmt_study_options *options,
  * or a device that fails ends the study. */
 static mmt_status add_device(const struct mmt_study_options *options,
                              const struct mmt_study_device *device, mmt_type type,
-                             bool core, struct mmt_table *table, struct mmt_table *curves,
-                             mmt_error *err)
+                             bool core, struct mmt_table *table, struct mmt_table *claims,
+                             struct mmt_table *curves, mmt_error *err)
 {
     const int64_t *sizes = options->num_sizes ? options->sizes : usual_sizes;
     int count = options->num_sizes ? options->num_sizes : NUM_SIZES, done = 0;
@@ -381,21 +415,25 @@ static mmt_status add_device(const struct mmt_study_options *options,
         }
         add_row(device, type, &sums[done++], table);
     }
-    if (done)
+    if (done) {
         say_crossover(options, device, type, sums, done);
+        judge_sums(device, type, sums, done, claims);
+    }
     add_curves(device, sums, done, core, curves);
     return MMT_OK;
 }
 
 static mmt_status add_type(const struct mmt_study_options *options,
                            const struct mmt_study_device *devices, mmt_type type,
-                           struct mmt_table *table, mmt_error *err)
+                           struct mmt_table *table, struct mmt_table *claims,
+                           mmt_error *err)
 {
     struct mmt_table curves = mmt_table_start("", curve_columns, 3);
     mmt_status status = MMT_OK;
 
     for (int d = 0; d < options->devices.count && status == MMT_OK; d++)
-        status = add_device(options, &devices[d], type, d == 0, table, &curves, err);
+        status =
+            add_device(options, &devices[d], type, d == 0, table, claims, &curves, err);
     if (status == MMT_OK)
         status = draw_curves(options, devices, type, &curves, err);
     mmt_table_free(&curves);
@@ -408,6 +446,7 @@ static mmt_status run_addition(const struct mmt_study_options *options, mmt_erro
     struct mmt_table table = mmt_table_start(
         "C = A + B, A_i = B_i = i; beside semenenko, Table 1.1 (GTX 1060, f64)", columns,
         NUM);
+    struct mmt_table claims = mmt_claims_start();
     unsigned types;
     mmt_status status = mmt_study_types(options, mmt_study_addition.types, &types, err);
 
@@ -415,13 +454,16 @@ static mmt_status run_addition(const struct mmt_study_options *options, mmt_erro
         status = mmt_study_open(options, devices, err);
     for (int type = 0; type < MMT_NUM_TYPES && status == MMT_OK; type++)
         if (types >> type & 1)
-            status = add_type(options, devices, (mmt_type) type, &table, err);
+            status = add_type(options, devices, (mmt_type) type, &table, &claims, err);
     if (status == MMT_OK && !table.num_rows)
         status = mmt_fail(err, MMT_ERROR_UNSUPPORTED, "every size was left out");
     if (status == MMT_OK)
         status = mmt_study_show(options, &table, "addition", err);
     if (status == MMT_OK)
         mmt_study_say_doubts(options, stands_in_table, &table);
+    if (status == MMT_OK)
+        status = mmt_study_show(options, &claims, "addition-claims", err);
+    mmt_table_free(&claims);
     mmt_table_free(&table);
     mmt_study_close(devices);
     return status;

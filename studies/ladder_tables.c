@@ -422,5 +422,7 @@ mmt_status mmt_ladder_report(const struct mmt_ladder *ladder, mmt_error *err)
         status = show_cpu(ladder, err);
     if (status == MMT_OK)
         status = save_everything(ladder, err);
+    if (status == MMT_OK)
+        status = mmt_ladder_claims(ladder, err);
     return status;
 }

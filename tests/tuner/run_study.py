@@ -96,6 +96,20 @@ def check_ladder(device, folder):
             check(not row["left out"], "%s: %s" % (row["kernel"], row["left out"]))
             check_sum(row, "kernel, host clock")
             check(row["kernel, device clock"] > 0, "no time is 0")
+    check_claims(out, "ladder-zatolokin-claims", (
+        ("the largest block", None, "n = 128, f32"), ("21 times", None, "n = 128"),
+        ("OpenCL takes as long", "not measured", "--device cuda:0,opencl:0"),
+        ("P of tiles falls", "not measured", "--sizes 1024,2048")))
+    check_claims(out, "ladder-semenenko-claims", (
+        ("4 results a thread are the best", None, "n = 128"),
+        ("gain most in int", None, "f32"), ("cannot be processed", "not measured", "4096"),
+        ("on the other card", "not measured", "study cards")))
+    check_claims(out, "ladder-gts250-claims", (
+        ("2N reads", "holds", "256 and 16 reads, n = 128, tiles of 16"),
+        ("double is sharply", "not measured", "--type f32,f64"),
+        ("28.03", "not measured", "3072"), ("A*B^T is the fastest", None, "128")))
+    check_claims(out, "ladder-ustyuzhanin-claims", (
+        ("near the limit of memory", "not measured", "is a CPU"),))
     turns = {(r["kernel"], r["type"]): r["bank turns"]
              for r in rows(out, "ladder-semenenko")}
     for kernel, least in (("tiles with bank conflicts", 32), ("an extra column", 1),
@@ -108,6 +122,22 @@ def check_ladder(device, folder):
     kernels = {r["kernel"] for r in rows(out, "ladder-semenenko")}
     check({"ILP %d%s" % (work, layout) for work in (2, 4) for layout in
            ("", ", an extra column", ", indices exchanged")} <= kernels, "%s" % kernels)
+
+
+def check_claims(folder, name, wanted):
+    """What was measured has a figure, what was not a reason; `wanted`: verdicts by words of
+    the claim."""
+    table = rows(folder, name)
+    for row in table:
+        measured = row["verdict"] in ("holds", "does not hold")
+        check(measured or row["verdict"] == "not measured", "a verdict: %s" % row)
+        check(bool(row["figure here"]) == measured and bool(row["reason"]) != measured,
+              "a figure or a reason: %s" % row)
+    for words, verdict, told in wanted:
+        found = [r for r in table if words in r["claim"]]
+        check(found and all(not verdict or r["verdict"] == verdict for r in found) and
+              all(told in r["figure here"] + r["reason"] for r in found),
+              "%s, '%s': %s" % (name, words, found))
 
 
 def check_blocks(device, folder):
@@ -229,6 +259,8 @@ def check_addition(device, folder):
         check_sum(row, "compute")
     check(not any(r["our figure is in doubt"] for r in table), "no doubts: %s" % table)
     check(len(re.findall("with copying: ", told)) == 3, "crossovers are told")
+    check_claims(out, "addition-claims", (("double never pays", None, "to 4096"),
+                                          ("hardly any", None, "%"), ("float and int", None, "")))
 
 
 def check_cards(folder):
