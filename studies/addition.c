@@ -268,34 +268,52 @@ static void add_row(const struct mmt_study_device *device, mmt_type type,
 
 /* ---- curves: where the device's cross those of one core --------------------------- */
 
-enum { CURVE, CURVE_N, CURVE_MS };
+enum { CURVE, CURVE_N, CURVE_MS, CURVE_PRINTED, NUM_CURVE };
 
-static const struct mmt_column curve_columns[] = { { "curve", "", 0 },
-                                                   { "n, elements", "", 0 },
-                                                   { "time", "ms", 4 } };
+static const struct mmt_column curve_columns[NUM_CURVE] = { { "curve", "", 0 },
+                                                            { "n, elements", "", 0 },
+                                                            { "time", "ms", 4 },
+                                                            { "printed", "ms", 4 } };
 
-/* Each size at once on all curves; what many devices share, one core, once. */
-static void add_curves(const struct mmt_study_device *device, const struct sum *sums,
-                       int count, bool core, struct mmt_table *curves)
+static void add_point(const char *name, int64_t n, double seconds, double printed_ms,
+                      struct mmt_table *curves)
 {
-    static const char *const names[] = { "computing", "with copying",
-                                         "with copying and allocating" };
+    const struct mmt_cell row[NUM_CURVE] = { MMT_WORD(name), MMT_NUMBER((double) n),
+                                             MMT_NUMBER(seconds * 1e3),
+                                             MMT_NUMBER(printed_ms) };
+    mmt_table_add(curves, row);
+}
+
+/* Each size at once on all curves; one core, which devices share, and what is printed
+ * stand with the first. */
+static void add_curves(const struct mmt_study_device *device, mmt_type type,
+                       const struct sum *sums, int count, bool first,
+                       struct mmt_table *curves)
+{
+    static const struct {
+        const char *name, *phase;
+    } all[] = { { "host to device", "h2d" },
+                { "computing", "kernel" },
+                { "device to host", "d2h" },
+                { "with copying", "total" },
+                { "with copying and allocating", NULL } };
     for (int i = 0; i < count; i++) {
         const struct mmt_phases *p = &sums[i].phases;
-        const double seconds[] = { p->marks, p->total, p->allocate + p->total };
-        for (int c = 0; c < 3; c++) {
+        const double seconds[] = { p->write, p->marks, p->read, p->total,
+                                   p->allocate + p->total };
+        for (size_t c = 0; c < sizeof all / sizeof *all; c++) {
+            const struct mmt_paper_row *their =
+                first && all[c].phase
+                    ? find_paper_row(type, sums[i].n, "cuda", all[c].phase)
+                    : NULL;
             char name[80];
-            snprintf(name, sizeof name, "%s, %s", device->id, names[c]);
-            const struct mmt_cell row[] = { MMT_WORD(name),
-                                            MMT_NUMBER((double) sums[i].n),
-                                            MMT_NUMBER(seconds[c] * 1e3) };
-            mmt_table_add(curves, row);
+            snprintf(name, sizeof name, "%s, %s", device->id, all[c].name);
+            add_point(name, sums[i].n, seconds[c], their_ms(their), curves);
         }
-        const struct mmt_cell row[] = { MMT_WORD("one core"),
-                                        MMT_NUMBER((double) sums[i].n),
-                                        MMT_NUMBER(sums[i].cpu * 1e3) };
-        if (core)
-            mmt_table_add(curves, row);
+        if (first)
+            add_point("one core", sums[i].n, sums[i].cpu,
+                      their_ms(find_paper_row(type, sums[i].n, "cpu", "compute")),
+                      curves);
     }
 }
 
@@ -304,9 +322,10 @@ static mmt_status draw_curves(const struct mmt_study_options *options,
                               const struct mmt_table *curves, mmt_error *err)
 {
     char title[160], name[64];
-    struct mmt_plot plot = { title, CURVE_N, CURVE_MS, { CURVE, -1 }, true, true };
+    struct mmt_plot plot = { title, CURVE_N, CURVE_MS,      { CURVE, -1 },
+                             true,  true,    CURVE_PRINTED, NULL };
 
-    snprintf(title, sizeof title, "addition of two arrays, %s, on %.60s",
+    snprintf(title, sizeof title, "semenenko, Fig. 1.1: two arrays added, %s, on %.60s",
              mmt_type_name(type), mmt_device_caps(devices[0].device)->name);
     snprintf(name, sizeof name, "addition-%s", mmt_type_name(type));
     return curves->num_rows ? mmt_study_draw(options, curves, &plot, name, err) : MMT_OK;
@@ -419,7 +438,7 @@ static mmt_status add_device(const struct mmt_study_options *options,
         say_crossover(options, device, type, sums, done);
         judge_sums(device, type, sums, done, claims);
     }
-    add_curves(device, sums, done, core, curves);
+    add_curves(device, type, sums, done, core, curves);
     return MMT_OK;
 }
 
@@ -428,7 +447,7 @@ static mmt_status add_type(const struct mmt_study_options *options,
                            struct mmt_table *table, struct mmt_table *claims,
                            mmt_error *err)
 {
-    struct mmt_table curves = mmt_table_start("", curve_columns, 3);
+    struct mmt_table curves = mmt_table_start("", curve_columns, NUM_CURVE);
     mmt_status status = MMT_OK;
 
     for (int d = 0; d < options->devices.count && status == MMT_OK; d++)

@@ -105,6 +105,9 @@ void mmt_ladder_say_left_out(const struct mmt_ladder *ladder);
 /* ladder_forms.c: the paper's tables in the paper's form. */
 mmt_status mmt_ladder_forms(const struct mmt_ladder *ladder, mmt_error *err);
 
+/* ladder_figures.c: the paper's figures that are no curves of P over n. */
+mmt_status mmt_ladder_figures(const struct mmt_ladder *ladder, mmt_error *err);
+
 /* ladder_claims.c: what the paper concludes, and whether it holds. */
 mmt_status mmt_ladder_claims(const struct mmt_ladder *ladder, mmt_error *err);
 

@@ -242,7 +242,9 @@ static mmt_status draw_type(const struct mmt_ladder *ladder, mmt_type type,
     static const struct {
         int y;
         const char *ending, *what;
-    } pictures[] = { { RATE, "", "with copying" }, { KERNEL_RATE, "-kernel", "kernel" } };
+        int printed;
+    } pictures[] = { { RATE, "", "with copying", THEIR_RATE },
+                     { KERNEL_RATE, "-kernel", "of the kernels alone", 0 } };
     const struct mmt_ladder_paper *paper = ladder->paper;
     struct mmt_table table = mmt_table_start(paper->title, columns, NUM_COLUMNS);
     mmt_status status = MMT_OK;
@@ -252,11 +254,14 @@ static mmt_status draw_type(const struct mmt_ladder *ladder, mmt_type type,
             add_climb(ladder, &ladder->climbs[i], &table);
     for (int i = 0; i < 2 && status == MMT_OK && table.num_rows; i++) {
         char name[64], title[160];
-        struct mmt_plot plot = { title, N, pictures[i].y, { API, KERNEL }, true, true };
+        struct mmt_plot plot = {
+            title, N,    pictures[i].y,       { API, KERNEL },
+            true,  true, pictures[i].printed, "n, order of the matrices"
+        };
         snprintf(name, sizeof name, "ladder-%s-%s%s", paper->name, mmt_type_name(type),
                  pictures[i].ending);
-        snprintf(title, sizeof title, "the ladder of %s, %s, %s, on %.60s", paper->name,
-                 mmt_type_name(type), pictures[i].what,
+        snprintf(title, sizeof title, "%s: P %s, %s, on %.60s", paper->name,
+                 pictures[i].what, mmt_type_name(type),
                  mmt_device_caps(ladder->devices[0].device)->name);
         status = mmt_study_draw(ladder->options, &table, &plot, name, err);
     }
@@ -422,6 +427,8 @@ mmt_status mmt_ladder_report(const struct mmt_ladder *ladder, mmt_error *err)
         status = show_cpu(ladder, err);
     if (status == MMT_OK)
         status = save_everything(ladder, err);
+    if (status == MMT_OK)
+        status = mmt_ladder_figures(ladder, err);
     if (status == MMT_OK)
         status = mmt_ladder_claims(ladder, err);
     return status;

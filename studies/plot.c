@@ -12,12 +12,20 @@ extern char **environ;
 
 enum { MOST_POINTS = 40 }; /* of a curve, that each are drawn as a dot */
 
-static bool is_drawn(const struct mmt_table *table, const struct mmt_plot *plot, int row)
+static bool has_point(const struct mmt_table *table, const struct mmt_plot *plot, int row,
+                      int column)
 {
     double x = mmt_table_cell(table, row, plot->x)->number;
-    double y = mmt_table_cell(table, row, plot->y)->number;
+    double y = mmt_table_cell(table, row, column)->number;
     return isfinite(x) && isfinite(y) && (!plot->log_x || x > 0) &&
            (!plot->log_y || y > 0);
+}
+
+/* Whether it has what was measured, or what is printed. */
+static bool is_drawn(const struct mmt_table *table, const struct mmt_plot *plot, int row)
+{
+    return has_point(table, plot, row, plot->y) ||
+           (plot->printed && has_point(table, plot, row, plot->printed));
 }
 
 static const char *word_at(const struct mmt_table *table, int row, int column)
@@ -58,17 +66,25 @@ struct range {
     double least, most;
 };
 
-static struct range range_of(const struct mmt_table *table, const struct mmt_plot *plot,
-                             int column)
+static void widen_range(const struct mmt_table *table, const struct mmt_plot *plot,
+                        int points, int column, struct range *range)
 {
-    struct range range = { INFINITY, -INFINITY };
     for (int row = 0; row < table->num_rows; row++) {
         double value = mmt_table_cell(table, row, column)->number;
-        if (!is_drawn(table, plot, row))
+        if (!has_point(table, plot, row, points))
             continue;
-        range.least = fmin(range.least, value);
-        range.most = fmax(range.most, value);
+        range->least = fmin(range->least, value);
+        range->most = fmax(range->most, value);
     }
+}
+
+static struct range range_of(const struct mmt_table *table, const struct mmt_plot *plot,
+                             bool is_x)
+{
+    struct range range = { INFINITY, -INFINITY };
+    widen_range(table, plot, plot->y, is_x ? plot->x : plot->y, &range);
+    if (plot->printed)
+        widen_range(table, plot, plot->printed, is_x ? plot->x : plot->printed, &range);
     return range;
 }
 
@@ -159,10 +175,11 @@ static void add_axis(const struct mmt_table *table, const struct mmt_plot *plot,
     bool is_x = *axis == 'x', log = is_x ? plot->log_x : plot->log_y;
     int column = is_x ? plot->x : plot->y;
     const struct mmt_column *c = &table->columns[column];
-    struct range range = range_of(table, plot, column);
+    struct range range = range_of(table, plot, is_x);
     char label[128];
 
-    snprintf(label, sizeof label, c->unit[0] ? "%s, %s" : "%s", c->name, c->unit);
+    snprintf(label, sizeof label, c->unit[0] ? "%s, %s" : "%s",
+             is_x && plot->x_name ? plot->x_name : c->name, c->unit);
     mmt_text_addf(text, "set %slabel ", axis);
     add_quoted(label, text);
     mmt_text_addf(text, "%s noenhanced\n", is_x ? ".\"\\n\" offset 0,0.4" : "");
@@ -177,30 +194,30 @@ static void add_axis(const struct mmt_table *table, const struct mmt_plot *plot,
 
 /* ---- curves ----------------------------------------------------------------------- */
 
+/* The points of a curve in `column`, as the block of data `name`; how many. */
 static int add_data(const struct mmt_table *table, const struct mmt_plot *plot, int first,
-                    int number, struct mmt_text *text)
+                    int column, const char *name, struct mmt_text *text)
 {
     int points = 0;
-    mmt_text_addf(text, "$curve%d << end\n", number);
     for (int row = first; row < table->num_rows; row++)
-        if (is_drawn(table, plot, row) && same_curve(table, plot, first, row)) {
+        if (has_point(table, plot, row, column) && same_curve(table, plot, first, row)) {
+            if (!points++)
+                mmt_text_addf(text, "$%s << end\n", name);
             mmt_text_addf(text, "%.5g %.5g\n",
                           mmt_table_cell(table, row, plot->x)->number,
-                          mmt_table_cell(table, row, plot->y)->number);
-            points++;
+                          mmt_table_cell(table, row, column)->number);
         }
-    mmt_text_add(text, "end\n");
+    if (points)
+        mmt_text_add(text, "end\n");
     return points;
 }
 
-static void add_label(const struct mmt_table *table, const struct mmt_plot *plot, int row,
-                      struct mmt_text *text)
+static void curve_label(const struct mmt_table *table, const struct mmt_plot *plot,
+                        int row, char label[160])
 {
     const char *one = word_at(table, row, plot->by[0]),
                *two = word_at(table, row, plot->by[1]);
-    char label[160];
-    snprintf(label, sizeof label, "%s%s%s", one, *one && *two ? ", " : "", two);
-    add_quoted(label, text);
+    snprintf(label, 160, "%s%s%s", one, *one && *two ? ", " : "", two);
 }
 
 /* Which of a column's words, in the order of their curves, stands in the row. */
@@ -224,65 +241,128 @@ static int word_number(const struct mmt_table *table, const struct mmt_plot *plo
     return 0;
 }
 
+enum { COLOURS = 8 };
+
+/* The number of the curve's colour: of its word in the second column, or the only one. */
+static int colour_number(const struct mmt_table *table, const struct mmt_plot *plot,
+                         int row)
+{
+    return word_number(table, plot, row, plot->by[plot->by[1] >= 0 ? 1 : 0]);
+}
+
+static const char *colour_of(int number)
+{
+    static const char *const colours[COLOURS] = { "#0072b2", "#d55e00", "#009e73",
+                                                  "#cc79a7", "#7a5c00", "#56b4e9",
+                                                  "#b00020", "#555555" };
+    return colours[number % COLOURS];
+}
+
 /* What the second column tells apart has a colour, what the first does, dashes; one
  * column alone has both, so that a curve shows through the gaps of one that lies on it.
- */
-static void add_style(const struct mmt_table *table, const struct mmt_plot *plot, int row,
+ * Where colours begin again, the marks of the points differ. */
+static void add_curve(const struct mmt_table *table, const struct mmt_plot *plot, int row,
                       bool points, struct mmt_text *text)
 {
-    static const char *const colours[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                           "#7a5c00", "#56b4e9", "#b00020", "#555555" };
-    enum { COLOURS = sizeof colours / sizeof *colours };
-    bool two = plot->by[1] >= 0;
-    int colour = word_number(table, plot, row, plot->by[two ? 1 : 0]);
-    int dash = two ? word_number(table, plot, row, plot->by[0]) : colour;
+    static const int marks[] = { 7, 5, 9, 13 };
+    int colour = colour_number(table, plot, row);
+    int dash = plot->by[1] >= 0 ? word_number(table, plot, row, plot->by[0]) : colour;
+    char label[160];
 
-    mmt_text_addf(text, " with %s lw 1.8 dt %d lc rgb '%s'%s title ",
-                  points ? "linespoints" : "lines", dash % 5 + 1,
-                  colours[colour % COLOURS], points ? " pt 7 ps 0.5" : "");
-    add_label(table, plot, row, text);
+    mmt_text_addf(text, " with %s lw 1.8 dt %d lc rgb '%s'",
+                  points ? "linespoints" : "lines", dash % 5 + 1, colour_of(colour));
+    if (points)
+        mmt_text_addf(text, " pt %d ps 0.6", marks[colour / COLOURS % 4]);
+    mmt_text_add(text, " title ");
+    curve_label(table, plot, row, label);
+    add_quoted(label, text);
+}
+
+/* Labels stand in two columns where two fit beside each other. */
+static int key_rows(const struct mmt_table *table, const struct mmt_plot *plot)
+{
+    enum { HALF = 44 }; /* letters of half of the picture's width */
+    int curves = plot->printed != 0;
+    size_t longest = 0;
+
+    for (int row = 0; row < table->num_rows; row++) {
+        char label[160];
+        if (!begins_curve(table, plot, row))
+            continue;
+        curve_label(table, plot, row, label);
+        longest = strlen(label) > longest ? strlen(label) : longest;
+        curves++;
+    }
+    return longest > HALF ? curves : (curves + 1) / 2;
 }
 
 static void add_frame(const struct mmt_table *table, const struct mmt_plot *plot,
-                      const char *picture, int curves, struct mmt_text *text)
+                      const char *picture, struct mmt_text *text)
 {
+    int rows = key_rows(table, plot);
     mmt_text_addf(text,
                   "set terminal svg size 800,%d font 'sans,13' background 'white'\n"
                   "set output ",
-                  480 + 20 * ((curves + 1) / 2));
+                  480 + 20 * rows);
     add_quoted(picture, text);
     mmt_text_add(text, "\nset title ");
     add_quoted(plot->title, text);
-    mmt_text_add(text,
-                 " noenhanced\nset key outside below vertical maxcols 2 Left reverse "
-                 "noenhanced\nset grid back lt 1 lc rgb '#cccccc' lw 0.5\nset border 3\n"
-                 "set rmargin 6\n"
-                 "set tics nomirror\n");
+    mmt_text_addf(text,
+                  " noenhanced\nset key outside below vertical maxrows %d Left reverse "
+                  "noenhanced\nset grid back lt 1 lc rgb '#cccccc' lw 0.5\nset border 3\n"
+                  "set rmargin 6\n"
+                  "set tics nomirror\n",
+                  rows);
     add_axis(table, plot, "x", text);
     add_axis(table, plot, "y", text);
+}
+
+/* What is printed of a curve, circles in its colour; how many. */
+static int add_printed(const struct mmt_table *table, const struct mmt_plot *plot,
+                       int row, int number, struct mmt_text *curves,
+                       struct mmt_text *data)
+{
+    char name[24];
+    snprintf(name, sizeof name, "printed%d", number);
+    int points =
+        plot->printed ? add_data(table, plot, row, plot->printed, name, data) : 0;
+    if (points)
+        mmt_text_addf(curves,
+                      ", \\\n  $%s with points pt 6 ps 1.4 lw 1.5 lc rgb '%s' "
+                      "notitle",
+                      name, colour_of(colour_number(table, plot, row)));
+    return points;
 }
 
 static void add_script(const struct mmt_table *table, const struct mmt_plot *plot,
                        const char *picture, struct mmt_text *text)
 {
     struct mmt_text curves = { 0 }, data = { 0 };
-    int count = 0;
+    int count = 0, printed = 0;
 
     for (int row = 0; row < table->num_rows; row++) {
+        char name[24];
         if (!begins_curve(table, plot, row))
             continue;
-        int points = add_data(table, plot, row, ++count, &data);
-        mmt_text_addf(&curves, "%s$curve%d", count > 1 ? ", \\\n  " : "plot ", count);
-        add_style(table, plot, row, points <= MOST_POINTS, &curves);
+        snprintf(name, sizeof name, "curve%d", ++count);
+        int points = add_data(table, plot, row, plot->y, name, &data);
+        mmt_text_addf(&curves, "%s%s%s", count > 1 ? ", \\\n  " : "plot ",
+                      points ? "$" : "", points ? name : "NaN");
+        add_curve(table, plot, row, points <= MOST_POINTS, &curves);
+        printed += add_printed(table, plot, row, count, &curves, &data);
     }
-    add_frame(table, plot, picture, count, text);
+    if (printed)
+        mmt_text_add(&curves, ", \\\n  NaN with points pt 6 ps 1.4 lw 1.5 lc rgb 'black' "
+                              "title 'circles: as printed in the paper'");
+    add_frame(table, plot, picture, text);
     mmt_text_addf(text, "%s%s\n", mmt_text_string(&data), mmt_text_string(&curves));
     text->failed |= data.failed | curves.failed;
     mmt_text_finish(&data);
     mmt_text_finish(&curves);
 }
 
-static mmt_status draw_plot(const char *script, mmt_error *err)
+/* Sets *drawn where gnuplot is there. */
+static mmt_status draw_plot(const char *script, bool *drawn, mmt_error *err)
 {
     char *words[] = { "gnuplot", (char *) script, NULL };
     pid_t child;
@@ -299,9 +379,44 @@ static mmt_status draw_plot(const char *script, mmt_error *err)
         if (errno != EINTR)
             return mmt_fail_native(err, MMT_ERROR_IO, errno, "waiting for gnuplot: %s",
                                    strerror(errno));
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    *drawn = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    if (*drawn)
         return MMT_OK;
     return mmt_fail(err, MMT_ERROR_IO, "gnuplot could not draw %s", script);
+}
+
+/* Text of XML. */
+static void add_escaped(const char *string, struct mmt_text *text)
+{
+    for (; *string; string++)
+        mmt_text_addf(text,
+                      *string == '<'   ? "&lt;"
+                      : *string == '&' ? "&amp;"
+                                       : "%c",
+                      *string);
+}
+
+/* gnuplot calls every picture "Gnuplot"; this gives it the plot's own title. */
+static mmt_status name_picture(const struct mmt_plot *plot, const char *path,
+                               mmt_error *err)
+{
+    static const char own[] = "<title>Gnuplot</title>";
+    struct mmt_text svg = { 0 }, named = { 0 };
+    mmt_status status = mmt_file_read(path, 1 << 24, &svg, err);
+    const char *at = status == MMT_OK ? strstr(mmt_text_string(&svg), own) : NULL;
+
+    if (at) {
+        mmt_text_add_bytes(&named, svg.data, (size_t) (at - svg.data));
+        mmt_text_add(&named, "<title>");
+        add_escaped(plot->title, &named);
+        mmt_text_addf(&named, "</title>%s", at + sizeof own - 1);
+        status = named.failed
+                     ? mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a picture")
+                     : mmt_file_replace(path, named.data, named.length, err);
+    }
+    mmt_text_finish(&svg);
+    mmt_text_finish(&named);
+    return status;
 }
 
 bool mmt_plot_any(const struct mmt_table *table, const struct mmt_plot *plot)
@@ -317,6 +432,7 @@ mmt_status mmt_plot_save(const struct mmt_table *table, const struct mmt_plot *p
 {
     struct mmt_text path = { 0 }, picture = { 0 }, script = { 0 };
     mmt_status status = MMT_OK;
+    bool drawn = false;
 
     if (!mmt_plot_any(table, plot))
         return MMT_OK;
@@ -328,7 +444,9 @@ mmt_status mmt_plot_save(const struct mmt_table *table, const struct mmt_plot *p
     if (status == MMT_OK)
         status = mmt_file_replace(path.data, script.data, script.length, err);
     if (status == MMT_OK)
-        status = draw_plot(path.data, err);
+        status = draw_plot(path.data, &drawn, err);
+    if (status == MMT_OK && drawn)
+        status = name_picture(plot, picture.data, err);
     mmt_text_finish(&path);
     mmt_text_finish(&picture);
     mmt_text_finish(&script);

@@ -68,6 +68,8 @@ struct mmt_plot {
     const char *title;
     int x, y, by[2];
     bool log_x, log_y;
+    int printed;        /* column of what a paper has of y, drawn as circles; 0: none */
+    const char *x_name; /* of the axis; NULL: the column's */
 };
 
 /* Whether there is a point to draw. */

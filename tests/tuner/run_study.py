@@ -398,10 +398,17 @@ def check_pictures(folder):
     found = {name for _, _, names in os.walk(folder) for name in names
              if name.endswith((".gp", ".svg"))}
     scripts = {name[:-3] for name in found if name.endswith(".gp")}
-    check(len(scripts) >= 8, "scripts: %s" % scripts)
+    short = {re.sub("-opencl-.*", "", name) for name in scripts}
+    check(short >= {"ladder-gts250-fig-2", "ladder-gts250-fig-3", "ladder-semenenko-fig-1-2",
+                    "ladder-semenenko-fig-1-3", "addition-f32", "ladder-zatolokin-f32"},
+          "the papers' figures: %s" % short)
     pictures = {name[:-4] for name in found if name.endswith(".svg")}
     if pictures:
         check(pictures == scripts, "every script makes its picture")
+        for where, _, names in os.walk(folder):
+            for name in (n for n in names if n.endswith(".svg")):
+                with open(os.path.join(where, name), encoding="utf-8") as file:
+                    check("<title>Gnuplot" not in file.read(), "%s has a title" % name)
     else:
         print("no pictures: gnuplot is not installed")
 

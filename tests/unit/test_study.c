@@ -211,6 +211,43 @@ static void check_table(void)
     mmt_table_free(&table);
 }
 
+/* What a paper prints of a curve is drawn in the curve's colour, and has one label; a
+ * curve without measured points has these alone. */
+static void check_printed(void)
+{
+    static const struct mmt_column columns[] = {
+        { "curve", "", 0 }, { "n", "", 0 }, { "t", "ms", 3 }, { "printed", "ms", 3 }
+    };
+    const struct mmt_plot plot = { "a plot", 1, 2, { 0, -1 }, true, true, 3, "n, order" };
+    char folder[] = "/tmp/mmtune-study-XXXXXX", path[64], text[8192] = "";
+    mmt_error err = { 0 };
+    struct mmt_table table = mmt_table_start("", columns, 4);
+    mmt_table_add(&table, (struct mmt_cell[]){ MMT_WORD("ours"), MMT_NUMBER(8),
+                                               MMT_NUMBER(0.5), MMT_NUMBER(0.25) });
+    mmt_table_add(&table, (struct mmt_cell[]){ MMT_WORD("theirs"), MMT_NUMBER(16),
+                                               MMT_NUMBER(NAN), MMT_NUMBER(4) });
+
+    CHECK(mkdtemp(folder));
+    CHECK_OK(mmt_plot_save(&table, &plot, folder, "p", &err), err);
+    snprintf(path, sizeof path, "%s/p.gp", folder);
+    FILE *file = fopen(path, "rb");
+    CHECK(file && fread(text, 1, sizeof text - 1, file) > 0);
+    fclose(file);
+    CHECK(strstr(text, "$curve1 << end\n8 0.5\nend\n$printed1 << end\n8 0.25\nend\n"
+                       "$printed2 << end\n16 4\nend\n"));
+    CHECK(strstr(text, "set xlabel 'n, order'"));
+    CHECK(strstr(text, "set yrange [0.208333:4.8]")); /* both are within */
+    CHECK(strstr(text, "NaN with linespoints lw 1.8 dt 2 lc rgb '#d55e00'"));
+    CHECK(strstr(text,
+                 "$printed2 with points pt 6 ps 1.4 lw 1.5 lc rgb '#d55e00' notitle"));
+    CHECK(strstr(text, "title 'circles: as printed in the paper'"));
+    remove(path);
+    snprintf(path, sizeof path, "%s/p.svg", folder);
+    remove(path);
+    rmdir(folder);
+    mmt_table_free(&table);
+}
+
 /* A claim that was measured has a figure and a verdict; one that was not has a reason. */
 static void check_claims(void)
 {
@@ -455,6 +492,7 @@ int main(void)
     check_closed_form();
     check_doubt();
     check_table();
+    check_printed();
     check_claims();
     check_pyramid_model();
     check_pyramid_choice();
