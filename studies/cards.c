@@ -1,10 +1,13 @@
 /* mmtune study cards: two cards compared as semenenko compares a GTX 1060 and a Quadro
- * K5000, by differences and ratios of times. */
+ * K5000, by differences and ratios of times: of profiles here, of studies in
+ * cards_runs.c.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "profiles/profile.h"
+#include "studies/cards_runs.h"
 #include "studies/papers.h"
 #include "studies/study.h"
 
@@ -214,14 +217,9 @@ static mmt_status show_differences(const struct mmt_study_options *options,
     return status;
 }
 
-static mmt_status run_cards(const struct mmt_study_options *options, mmt_error *err)
+static mmt_status compare_profiles(const struct mmt_study_options *options,
+                                   mmt_error *err)
 {
-    if (options->num_words != 2)
-        return mmt_fail(
-            err, MMT_ERROR_ARGUMENT,
-            "the study cards compares two profiles, and %d are named; such as "
-            "geforce-gtx-1060.json quadro-k5000.json",
-            options->num_words);
     mmt_profile *a = mmt_profile_load(options->words[0], err);
     mmt_profile *b = a ? mmt_profile_load(options->words[1], err) : NULL;
     mmt_status status = b ? show_pairs(options, a, b, err) : MMT_ERROR_ARGUMENT;
@@ -233,11 +231,34 @@ static mmt_status run_cards(const struct mmt_study_options *options, mmt_error *
     return status;
 }
 
+static mmt_status run_cards(const struct mmt_study_options *options, mmt_error *err)
+{
+    int folders = 0;
+
+    if (options->num_words != 2)
+        return mmt_fail(
+            err, MMT_ERROR_ARGUMENT,
+            "the study cards compares two profiles or two folders, and %d are named; "
+            "such as geforce-gtx-1060.json quadro-k5000.json",
+            options->num_words);
+    for (int i = 0; i < 2; i++)
+        folders += mmt_cards_is_folder(options->words[i]);
+    if (folders == 1)
+        return mmt_fail(
+            err, MMT_ERROR_ARGUMENT,
+            "of %s and %s one is a folder; two profiles or two folders can be "
+            "compared",
+            options->words[0], options->words[1]);
+    return folders ? mmt_cards_compare_runs(options, err)
+                   : compare_profiles(options, err);
+}
+
 const struct mmt_study mmt_study_cards = {
     .name = "cards",
     .what = "two cards side by side: differences and ratios of their times",
     .notes = "FILE is a profile, of a card that was tuned or of one that was published\n"
-             "(share/mmtune/profiles/papers).\n",
+             "(share/mmtune/profiles/papers), or the folder that `study addition` and\n"
+             "`study ladder --paper semenenko` wrote to on a card: two of one kind.\n",
     .heeds = MMT_HEEDS_WORDS,
     .run = run_cards,
 };

@@ -276,6 +276,45 @@ def check_cards(folder):
                   "one tick proves nothing, what surprises does: %s" % row)
 
 
+def check_cards_of_runs(device, folder):
+    """Two folders of studies, as two cards have them."""
+    runs = [os.path.join(folder, name) for name in ("one", "two")]
+    for at, name in enumerate(runs):
+        for words in (["addition", "--sizes", "512,4096"],
+                      ["ladder", "--paper", "semenenko", "--sizes", "64", "--cpu-seconds", "0"]):
+            out = os.path.join(name, words[0]) if at else name
+            if at and words[0] == "ladder":
+                out = os.path.join(name, "ladder-semenenko")
+            done = study(*words, "--device", device, "--repetitions", "3", "--out", out)
+            check(done.returncode == 0, "%s: %s" % (words, done.stderr))
+    out = os.path.join(folder, "cards-of-runs")
+    done = study("cards", *runs, "--out", out)
+    check(done.returncode == 0 and "T1 of one %s" % device in done.stdout, "%s" % done)
+    sums, products = rows(out, "cards-additions"), rows(out, "cards-products")
+    check(len(sums) == 6 and len(products) == 33, "%d, %d" % (len(sums), len(products)))
+    first = rows(runs[0], "ladder-semenenko")
+    for row in products:
+        total = [r["total"] for r in first if r["kernel"] == row["kernel"]
+                 and r["type"] == row["type"]]
+        check(total == [row["T1"]] and row["noise"] > 0 and
+              abs(row["T1"] - row["T2"] - row["T1 - T2"]) < 1e-6 * row["T1"], "%s" % row)
+        check(("neither" in row["faster"]) == (abs(row["T1 - T2"]) <= row["noise"]), "%s" % row)
+    printed = {(r["type"], r["n"]): r["printed T1 - T2"] for r in sums}
+    check(abs(printed["f32", 512] - 0.093) < 1e-9, "Table 1.3 as printed: %s" % printed)
+    check_claims(out, "cards-claims", (("2.4 times", "not measured", "--sizes 2048"),
+                                       ("0.002 s", "not measured", "--type f64"),
+                                       ("0.009 s", "not measured", "51200000")))
+    os.mkdir(os.path.join(folder, "bare"))
+    done = study("cards", runs[0], os.path.join(folder, "bare"), "--out", out)
+    check(done.returncode == 1 and "no size in common" in done.stderr, "bare: %s" % done)
+    done = study("cards", runs[0], os.path.join(papers, "quadro-k5000.json"), "--out", out)
+    check(done.returncode == 2 and "one is a folder" in done.stderr, "mixed: %s" % done)
+    with open(os.path.join(folder, "bare", "addition.json"), "w") as file:
+        file.write("{")
+    done = study("cards", runs[0], os.path.join(folder, "bare"), "--out", out)
+    check(done.returncode == 1 and "addition.json: line 1" in done.stderr, "broken: %s" % done)
+
+
 def check_longvector(device, folder):
     out, told = run("longvector", device, folder, "--sizes", "10,30")
     series = {r["series"] for r in rows(out, "longvector")}
@@ -446,6 +485,7 @@ with tempfile.TemporaryDirectory() as temporary:
     check_no_double(device, temporary)
     check_addition(device, temporary)
     check_cards(temporary)
+    check_cards_of_runs(device, temporary)
     check_longvector(device, temporary)
     check_pyramid(device, temporary)
     check_cg(device, temporary)
