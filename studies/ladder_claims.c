@@ -355,7 +355,7 @@ static void judge_computing(const struct mmt_judge *j)
         mmt_claims_leave(j->claims, &claim, mmt_judge_id(j), "f32 was not climbed");
     else
         mmt_claims_add(j->claims, &claim, mmt_judge_id(j), last >= 75 && last <= 85,
-                       "%.2g %% at the largest size, %.2g to %.2g %% in all", last, least,
+                       "%.2g %% at the largest size, %.2g to %.2g %% at all", last, least,
                        most);
 }
 
