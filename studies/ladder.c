@@ -11,9 +11,10 @@
 
 /* ---- the papers' ladders ---------------------------------------------------------- */
 
-#define SQUARE(side) side, 8, 1
-#define LINE         0, 64, 1
-#define NAIVE(order) "naive ORDER=" order " BLOCK_M=%1$d BLOCK_N=%1$d"
+#define SQUARE(side, work) side, 8, work, true
+#define ONLY(side)         side, side, 1, true
+#define LINE(threads)      threads, 64, 1, false
+#define NAIVE(order)       "naive ORDER=" order " BLOCK_M=%1$d BLOCK_N=%1$d"
 #define TILED(layout)                                                                    \
     "tiled TILE=%1$d SHARED_LAYOUT=" layout " WORK=%2$d WORK_ALONG=rows UNROLL_K=%1$d"
 #define TUNED                                                                            \
@@ -23,51 +24,52 @@
 
 static const struct mmt_rung zatolokin[] = {
     { "Table 1", "naive", "", "naive, threads along rows, as printed", NAIVE("rows"),
-      SQUARE(32) },
+      SQUARE(32, 1) },
     { "", "naive coalesced", NULL, "naive, threads along columns", NAIVE("columns"),
-      SQUARE(32) },
+      SQUARE(32, 1) },
     { "Table 2", "col_cached", "", "a column of B in shared memory",
-      "col_cached THREADS=%1$d CHUNK=%1$d", LINE },
+      "col_cached THREADS=%1$d CHUNK=%1$d", LINE(0) },
     { "Table 3", "row_cached", "", "a row of A in shared memory",
-      "row_cached THREADS=%1$d CHUNK=%1$d", LINE },
-    { "Table 4", "tiled", "", "square tiles", TILED("swap"), SQUARE(32) },
-    { "", "tiled 16", NULL, "square tiles of 16", TILED("swap"), 16, 16, 1 },
-    { "", "tiled 8", NULL, "square tiles of 8", TILED("swap"), 8, 8, 1 },
-    { "Table 5", "tiled_ilp", "4", "square tiles, 4 results a thread", TILED("swap"), 32,
-      8, 4 },
+      "row_cached THREADS=%1$d CHUNK=%1$d", LINE(0) },
+    { "Table 4", "tiled", "", "square tiles", TILED("swap"), SQUARE(32, 1) },
+    { "", "tiled 16", NULL, "square tiles of 16", TILED("swap"), ONLY(16) },
+    { "", "tiled 8", NULL, "square tiles of 8", TILED("swap"), ONLY(8) },
+    { "Table 5", "tiled_ilp", "4", "square tiles, 4 results a thread", TILED("swap"),
+      SQUARE(32, 4) },
     TUNED,
 };
 
 static const struct mmt_rung semenenko[] = {
-    { "Table 1.2", "naive", NULL, "naive", NAIVE("columns"), SQUARE(32) },
+    { "Table 1.2", "naive", NULL, "naive", NAIVE("columns"), SQUARE(32, 1) },
     { "Tables 1.2, 1.4", "shared_conflict", NULL, "tiles with bank conflicts",
-      TILED("plain"), SQUARE(32) },
-    { "Table 1.4", "shared_padded", NULL, "an extra column", TILED("pad"), SQUARE(32) },
+      TILED("plain"), SQUARE(32, 1) },
+    { "Table 1.4", "shared_padded", NULL, "an extra column", TILED("pad"),
+      SQUARE(32, 1) },
     { "Tables 1.2, 1.4", "shared_index_swap", NULL, "indices exchanged", TILED("swap"),
-      SQUARE(32) },
-    { "Table 1.2", "tiled_ilp", "2", "ILP 2", TILED("plain"), 32, 8, 2 },
-    { "", "padded_ilp", "2", "ILP 2, an extra column", TILED("pad"), 32, 8, 2 },
-    { "", "swapped_ilp", "2", "ILP 2, indices exchanged", TILED("swap"), 32, 8, 2 },
-    { "Table 1.2", "tiled_ilp", "4", "ILP 4", TILED("plain"), 32, 8, 4 },
-    { "", "padded_ilp", "4", "ILP 4, an extra column", TILED("pad"), 32, 8, 4 },
-    { "", "swapped_ilp", "4", "ILP 4, indices exchanged", TILED("swap"), 32, 8, 4 },
+      SQUARE(32, 1) },
+    { "Table 1.2", "tiled_ilp", "2", "ILP 2", TILED("plain"), SQUARE(32, 2) },
+    { "", "padded_ilp", "2", "ILP 2, an extra column", TILED("pad"), SQUARE(32, 2) },
+    { "", "swapped_ilp", "2", "ILP 2, indices exchanged", TILED("swap"), SQUARE(32, 2) },
+    { "Table 1.2", "tiled_ilp", "4", "ILP 4", TILED("plain"), SQUARE(32, 4) },
+    { "", "padded_ilp", "4", "ILP 4, an extra column", TILED("pad"), SQUARE(32, 4) },
+    { "", "swapped_ilp", "4", "ILP 4, indices exchanged", TILED("swap"), SQUARE(32, 4) },
     TUNED,
 };
 
 static const struct mmt_rung gts250[] = {
     { "Table 2", "naive", NULL, "one thread for each element", NAIVE("columns"),
-      SQUARE(16) },
-    { "Table 2", "tiled", NULL, "square tiles", TILED("swap"), SQUARE(16) },
+      SQUARE(16, 1) },
+    { "Table 2", "tiled", NULL, "square tiles", TILED("swap"), SQUARE(16, 1) },
     TUNED,
 };
 
 static const struct mmt_rung ustyuzhanin[] = {
-    { "", "naive", NULL, "one thread for each element", NAIVE("columns"), SQUARE(32) },
+    { "", "naive", NULL, "one thread for each element", NAIVE("columns"), SQUARE(32, 1) },
     { "", "split", NULL, "k split over the grid, two launches",
-      "split_naive BLOCK_M=%1$d BLOCK_N=%1$d SPLIT_K=4", SQUARE(32) },
-    { "", "block", NULL, "one block for each element", "block_dot THREADS=%1$d", 256, 64,
-      1 },
-    { "", "tiled", NULL, "square tiles", TILED("swap"), SQUARE(32) },
+      "split_naive BLOCK_M=%1$d BLOCK_N=%1$d SPLIT_K=4", SQUARE(32, 1) },
+    { "", "block", NULL, "one block for each element", "block_dot THREADS=%1$d",
+      LINE(256) },
+    { "", "tiled", NULL, "square tiles", TILED("swap"), SQUARE(32, 1) },
     TUNED,
 };
 
@@ -200,16 +202,11 @@ static bool samples_are_right(const struct matrices *m, int64_t seed)
 
 /* ---- one climb -------------------------------------------------------------------- */
 
-static bool is_line(const struct mmt_rung *rung)
-{
-    return !rung->block;
-}
-
 /* What the paper has; of the cached kernels n threads, or the power of two below. */
 static int first_block(const struct mmt_climb *climb)
 {
     int block = climb->rung->least;
-    if (!is_line(climb->rung))
+    if (climb->rung->block)
         return climb->rung->block;
     while (block * 2 <= climb->n && block < 1024)
         block *= 2;
@@ -252,10 +249,9 @@ double mmt_climb_seconds(const struct mmt_ladder *ladder, const struct mmt_climb
 const char *mmt_climb_threads(const struct mmt_climb *climb, char out[32])
 {
     const struct mmt_rung *rung = climb->rung;
-    bool square = rung->block && rung->block <= 32;
 
     out[0] = 0;
-    if (climb->block && square)
+    if (climb->block && rung->square)
         snprintf(out, 32, "%dx%d", climb->block, climb->block / rung->work);
     else if (climb->block)
         snprintf(out, 32, "%d", climb->block);
@@ -270,7 +266,7 @@ const char *mmt_climb_mark(const struct mmt_climb *climb, char out[128])
     if (climb->why[0] || !climb->block)
         return out;
     mmt_climb_threads(climb, threads);
-    if (is_line(climb->rung) && climb->block != climb->n)
+    if (!climb->rung->block && climb->block != climb->n)
         snprintf(out, 128, "in chunks of %s, where the paper's kernel needs n threads",
                  threads);
     else if (climb->block < climb->rung->block)

@@ -19,6 +19,7 @@ struct mmt_rung {
                 * need */
     int least; /* the block is never below; as large as `block`: no other will do */
     int work;  /* elements of C that a thread computes */
+    bool square;
 };
 
 struct mmt_ladder_paper {

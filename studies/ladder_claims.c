@@ -127,6 +127,20 @@ static void judge_fall(const struct mmt_judge *j)
                        ratio);
 }
 
+/* Whether the smaller tiles are as large as the device's largest block: then there is
+ * nothing to compare. */
+static bool is_largest(const struct mmt_judge *j, const struct mmt_versus *v)
+{
+    int64_t n = mmt_judge_largest(j, &v->slow, &v->fast);
+    const struct mmt_climb *small =
+        mmt_judge_climb(j, v->slow.algorithm, NULL, MMT_F32, n);
+    const struct mmt_climb *large =
+        mmt_judge_climb(j, v->fast.algorithm, NULL, MMT_F32, n);
+
+    return small && large && small->rung->block == small->rung->least &&
+           small->block == large->block;
+}
+
 static void judge_zatolokin(const struct mmt_judge *j)
 {
     static const struct mmt_claim core = { ZATOLOKIN, "Table 1",
@@ -139,7 +153,11 @@ static void judge_zatolokin(const struct mmt_judge *j)
 
     mmt_judge_core(j, &core, &naive, 1, INFINITY);
     for (size_t i = 0; i < sizeof zatolokin / sizeof *zatolokin; i++)
-        mmt_judge_versus(j, &zatolokin[i]);
+        if (is_largest(j, &zatolokin[i]))
+            mmt_claims_leave(j->claims, &zatolokin[i].claim, mmt_judge_id(j),
+                             "they are the largest block of this device");
+        else
+            mmt_judge_versus(j, &zatolokin[i]);
     mmt_judge_best(j, &best, &ilp);
     judge_apis(j);
     judge_fall(j);

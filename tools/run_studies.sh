@@ -59,8 +59,8 @@ plan_ladder() {
         "ladder --device $list --paper $1 $(sizes "${!own-${LADDER-}}")"
 }
 
-plan_ladder zatolokin 8 28
-plan_ladder semenenko 16 63
+plan_ladder zatolokin 8 36
+plan_ladder semenenko 16 99
 plan_ladder ustyuzhanin 10 25
 plan addition 8 $((18 * ${#devices[@]})) "addition --device $list $(sizes "${ADDITION-}")"
 plan cards 1 0 "cards $cards/geforce-gtx-1060.json $cards/quadro-k5000.json"

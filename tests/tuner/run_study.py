@@ -165,6 +165,9 @@ def check_blocks(device, folder):
             chunks = "of " in row["kernel"] and "shared" in row["kernel"] and row["n"] == 300
             check(not chunks or row["unlike the paper"].startswith("in chunks of 256"),
                   "%s" % row)
+    check_claims(out, "ladder-zatolokin-claims", (
+        ("over tiles of 16", "not measured", "the largest block of this device"),
+        ("over tiles of 8", None, "n = 300")))
     form = rows(out, "ladder-semenenko-f32-%s" % table[0]["device"].replace(":", "-"))
     check("16x16" in form[0]["note"], "in the paper's table, too: %s" % form[0])
 
