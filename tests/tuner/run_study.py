@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""mmtune study on an OpenCL CPU, with small sizes: run_study.py MMTUNE PAPERS [LAYER]
+"""mmtune study on an OpenCL CPU, with small sizes: run_study.py PART MMTUNE PAPERS [LAYER]
 
-PAPERS is the folder of the papers' profiles, LAYER an OpenCL layer that hides double
-precision."""
+PART is quick (few kernels are built), papers (blocks of 256, what is printed, two cards) or
+whole, for the others. PAPERS is the folder of the papers' profiles, LAYER an OpenCL layer that
+hides double precision."""
 import csv
 import json
 import os
@@ -13,8 +14,8 @@ import tempfile
 
 from checks import check, end
 
-program, papers = sys.argv[1:3]
-layer = sys.argv[3] if len(sys.argv) > 3 else None
+part, program, papers = sys.argv[1:4]
+layer = sys.argv[4] if len(sys.argv) > 4 else None
 
 
 def study(*words, env=None):
@@ -478,17 +479,23 @@ def check_script(device, folder):
 
 
 device = cpu()
-check_usage(device)
+if part == "quick":
+    check_usage(device)
+    with tempfile.TemporaryDirectory() as temporary:
+        check_memory(device, temporary)
+        check_cards(temporary)
+    end("study quick")
+if part == "papers":
+    with tempfile.TemporaryDirectory() as temporary:
+        check_blocks(device, temporary)
+        check_published(device, temporary)
+        check_gts250(device, temporary)
+        check_cards_of_runs(device, temporary)
+    end("study papers")
 with tempfile.TemporaryDirectory() as temporary:
     check_ladder(device, temporary)
-    check_blocks(device, temporary)
-    check_published(device, temporary)
-    check_gts250(device, temporary)
-    check_memory(device, temporary)
     check_no_double(device, temporary)
     check_addition(device, temporary)
-    check_cards(temporary)
-    check_cards_of_runs(device, temporary)
     check_longvector(device, temporary)
     check_pyramid(device, temporary)
     check_cg(device, temporary)
