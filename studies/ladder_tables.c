@@ -350,11 +350,12 @@ static mmt_status show_cpu(const struct mmt_ladder *ladder, mmt_error *err)
 
 /* ---- phases, speed-up, efficiency, bank conflicts --------------------------------- */
 
-static const int shown[] = { API,           TYPE,        KERNEL,   N,
-                             BLOCK,         REPETITIONS, WRITE,    KERNEL_WALL,
-                             READ,          TOTAL,       SPREAD,   ALLOCATE,
-                             DEVICE_KERNEL, KERNEL_RATE, SPEED_UP, BEST_SPEED_UP,
-                             EFFICIENCY,    TURNS,       DOUBT,    MARK };
+static const int shown[] = {
+    API,   TYPE,          KERNEL,      N,        BLOCK,         REPETITIONS,
+    WRITE, KERNEL_WALL,   READ,        TOTAL,    SPREAD,        ALLOCATE,
+    WHOLE, DEVICE_KERNEL, KERNEL_RATE, SPEED_UP, BEST_SPEED_UP, EFFICIENCY,
+    TURNS, DOUBT,         MARK,
+};
 enum { NUM_SHOWN = sizeof shown / sizeof *shown };
 
 /* The same rows with the columns that a reader wants side by side. */

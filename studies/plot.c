@@ -281,7 +281,7 @@ static void add_curve(const struct mmt_table *table, const struct mmt_plot *plot
 /* Labels stand in two columns where two fit beside each other. */
 static int key_rows(const struct mmt_table *table, const struct mmt_plot *plot)
 {
-    enum { HALF = 44 }; /* letters of half of the picture's width */
+    enum { HALF = 38 }; /* letters of half of the picture's width */
     int curves = plot->printed != 0;
     size_t longest = 0;
 
