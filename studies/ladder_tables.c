@@ -363,17 +363,17 @@ static mmt_status show_phases(const struct mmt_ladder *ladder, mmt_error *err)
 {
     struct mmt_table all = mmt_table_start("", columns, NUM_COLUMNS);
     struct mmt_column form[NUM_SHOWN];
-    char name[64];
+    char name[64], title[256];
 
     for (int c = 0; c < NUM_SHOWN; c++)
         form[c] = columns[shown[c]];
-    struct mmt_table table =
-        mmt_table_start("phases (means): copies and the kernel by the host's clock are "
-                        "the total; S over one "
-                        "core's A*B and over its best layout; E = S over the device's "
-                        "lanes; turns in which "
-                        "a warp reads a row of the tile of B, element by element",
-                        form, NUM_SHOWN);
+    snprintf(
+        title, sizeof title,
+        "phases (means): both copies and the kernel by the host's clock are the total; "
+        "S is one core's A*B, or its best layout, over t %s allocating; E = S over the "
+        "device's lanes; turns of a warp's reads, element by element",
+        ladder->paper->allocates ? "with" : "without");
+    struct mmt_table table = mmt_table_start(title, form, NUM_SHOWN);
     for (int i = 0; i < ladder->num_climbs; i++)
         if (!ladder->climbs[i].why[0])
             add_climb(ladder, &ladder->climbs[i], &all);

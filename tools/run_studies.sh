@@ -17,7 +17,8 @@
 #
 # Environment: LADDER, ADDITION, LONGVECTOR, PYRAMID, CG are sizes instead of the papers', and
 # LADDER_ZATOLOKIN and so on those of one paper's ladder; STUDIES='ladder-* cards' does these
-# alone, and adds to run.txt; KEEP=1 keeps each table as JSON and each curve's gnuplot script too.
+# alone, and adds to run.txt; KEEP=1 keeps each table as JSON, which `study cards FOLDER FOLDER`
+# reads, and each curve's gnuplot script too.
 set -uo pipefail
 if [ $# -lt 4 ] || ! [ "$3" -gt 0 ] 2>/dev/null; then
     sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0" >&2

@@ -169,6 +169,9 @@ def check_blocks(device, folder):
     check_claims(out, "ladder-zatolokin-claims", (
         ("over tiles of 16", "not measured", "the largest block of this device"),
         ("over tiles of 8", None, "n = 300")))
+    done = study("addition", "--device", device, "--sizes", "512", "--repetitions", "1", "--out",
+                 out, env=env)
+    check(done.returncode == 0 and len(rows(out, "addition")) == 3, "additions: %s" % done.stderr)
     form = rows(out, "ladder-semenenko-f32-%s" % table[0]["device"].replace(":", "-"))
     check("16x16" in form[0]["note"], "in the paper's table, too: %s" % form[0])
 
