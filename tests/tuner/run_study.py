@@ -111,6 +111,7 @@ def check_ladder(device, folder):
         ("28.03", "not measured", "3072"), ("A*B^T is the fastest", None, "128")))
     check_claims(out, "ladder-ustyuzhanin-claims", (
         ("near the limit of memory", "not measured", "is a CPU"),))
+    check_judgement(out)
     turns = {(r["kernel"], r["type"]): r["bank turns"]
              for r in rows(out, "ladder-semenenko")}
     for kernel, least in (("tiles with bank conflicts", 32), ("an extra column", 1),
@@ -139,6 +140,32 @@ def check_claims(folder, name, wanted):
         check(found and all(not verdict or r["verdict"] == verdict for r in found) and
               all(told in r["figure here"] + r["reason"] for r in found),
               "%s, '%s': %s" % (name, words, found))
+
+
+def check_judgement(folder):
+    """A claim's figure is what the ladder's own table says; so is its verdict."""
+    def t(paper, kernel, n, column="total", kind="f32"):
+        return [r[column] for r in rows(folder, "ladder-" + paper)
+                if (r["kernel"], r["n"], r["type"]) == (kernel, n, kind)][0]
+
+    def claim(paper, words):
+        return [r for r in rows(folder, "ladder-%s-claims" % paper) if words in r["claim"]][0]
+
+    naive = "naive, threads along rows, as printed"
+    ratio = t("zatolokin", naive, 128) / t("zatolokin", "square tiles, 4 results a thread", 128)
+    found = claim("zatolokin", "21 times")
+    check(found["figure here"] == "%.3g times, n = 128, f32" % ratio and
+          found["verdict"] == ("holds" if ratio >= 20.6 else "does not hold"), "%s" % found)
+    with_allocating = t("gts250", "square tiles", 128, "with allocating")
+    computing = 100 * t("gts250", "square tiles", 128, "kernel, host clock") / with_allocating
+    found = claim("gts250", "80 %")
+    check(found["figure here"].startswith("%.2g %% at the largest" % computing) and
+          found["verdict"] == ("holds" if 75 <= computing <= 85 else "does not hold"),
+          "%s: %s" % (computing, found))
+    gains = [t("gts250", "square tiles", n, "one core") * 1e3 /
+             t("gts250", "square tiles", n, "with allocating") for n in (64, 128)]
+    check(claim("gts250", "order of magnitude")["figure here"] ==
+          "%.3g to %.3g times, f32" % (min(gains), max(gains)), "over one core: %s" % gains)
 
 
 def check_blocks(device, folder):
