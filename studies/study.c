@@ -94,9 +94,7 @@ static bool same_place(const struct mmt_paper_row *a, const struct mmt_paper_row
 }
 
 /* Adds a line for each place with the doubt, and all sizes to it. */
-static void add_places(const struct mmt_doubt *doubt,
-                       bool (*concerns)(const struct mmt_paper_row *row,
-                                        const void *self),
+static void add_places(const struct mmt_doubt *doubt, mmt_paper_concern *concerns,
                        const void *self, struct mmt_text *text)
 {
     int count;
@@ -117,9 +115,7 @@ static void add_places(const struct mmt_doubt *doubt,
 }
 
 void mmt_study_say_doubts(const struct mmt_study_options *options,
-                          bool (*concerns)(const struct mmt_paper_row *row,
-                                           const void *self),
-                          const void *self)
+                          mmt_paper_concern *concerns, const void *self)
 {
     int count;
     const struct mmt_paper_row *rows = mmt_paper_rows(&count);

@@ -102,12 +102,12 @@ mmt_status mmt_study_draw(const struct mmt_study_options *options,
 __attribute__((format(printf, 2, 3))) void mmt_study_say(
     const struct mmt_study_options *options, const char *format, ...);
 
-/* Says which of the papers' figures that `concerns` picks are in doubt, how much, and
- * why; nothing with --json. */
+/* Whether a printed figure belongs to what a study shows; `self` is the study's own. */
+typedef bool mmt_paper_concern(const struct mmt_paper_row *row, const void *self);
+
+/* Says which of those figures are in doubt, how much, and why; nothing with --json. */
 void mmt_study_say_doubts(const struct mmt_study_options *options,
-                          bool (*concerns)(const struct mmt_paper_row *row,
-                                           const void *self),
-                          const void *self);
+                          mmt_paper_concern *concerns, const void *self);
 
 /* When the time of a whole study that starts now is over, by mmt_now; INFINITY where
  * --seconds sets no limit. */
