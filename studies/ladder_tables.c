@@ -235,6 +235,32 @@ static void add_climb(const struct mmt_ladder *ladder, const struct mmt_climb *c
     mmt_table_add(table, row);
 }
 
+/* What semenenko prints of its second card, of which no climb stands beside it. */
+static void add_second_card(const struct mmt_ladder *ladder, mmt_type type,
+                            struct mmt_table *table)
+{
+    const struct mmt_ladder_paper *paper = ladder->paper;
+
+    for (int r = 0; r < paper->num_rungs; r++)
+        for (int i = 0; i < ladder->num_sizes; i++) {
+            const struct mmt_paper_row wanted = { .paper = paper->name,
+                                                  .device = "NVIDIA Quadro K5000 4 GB",
+                                                  .type = type,
+                                                  .algorithm = paper->rungs[r].algorithm,
+                                                  .n = ladder->sizes[i] };
+            const struct mmt_paper_row *theirs = mmt_paper_find(&wanted);
+            struct mmt_cell row[NUM_COLUMNS];
+            for (int c = 0; c < NUM_COLUMNS; c++)
+                row[c] = MMT_NUMBER(NAN);
+            row[API] = MMT_WORD("Quadro K5000, as printed");
+            row[KERNEL] = MMT_WORD(paper->rungs[r].what);
+            row[N] = MMT_NUMBER((double) ladder->sizes[i]);
+            row[THEIR_RATE] = MMT_NUMBER(their_rate(theirs));
+            if (theirs)
+                mmt_table_add(table, row);
+        }
+}
+
 /* Curves of one type: with copying as the papers have it, and of the kernel alone. */
 static mmt_status draw_type(const struct mmt_ladder *ladder, mmt_type type,
                             mmt_error *err)
@@ -252,7 +278,9 @@ static mmt_status draw_type(const struct mmt_ladder *ladder, mmt_type type,
     for (int i = 0; i < ladder->num_climbs; i++)
         if (ladder->climbs[i].type == type)
             add_climb(ladder, &ladder->climbs[i], &table);
-    for (int i = 0; i < 2 && status == MMT_OK && table.num_rows; i++) {
+    bool any = table.num_rows > 0;
+    add_second_card(ladder, type, &table);
+    for (int i = 0; i < 2 && status == MMT_OK && any; i++) {
         char name[64], title[160];
         struct mmt_plot plot = {
             title, N,    pictures[i].y,       { API, KERNEL },

@@ -202,7 +202,7 @@ static int add_data(const struct mmt_table *table, const struct mmt_plot *plot, 
     for (int row = first; row < table->num_rows; row++)
         if (has_point(table, plot, row, column) && same_curve(table, plot, first, row)) {
             if (!points++)
-                mmt_text_addf(text, "$%s << end\n", name);
+                mmt_text_addf(text, "%s << end\n", name);
             mmt_text_addf(text, "%.5g %.5g\n",
                           mmt_table_cell(table, row, plot->x)->number,
                           mmt_table_cell(table, row, column)->number);
@@ -258,24 +258,73 @@ static const char *colour_of(int number)
     return colours[number % COLOURS];
 }
 
+/* The number of its dashes: of its word in the first column. */
+static int dash_number(const struct mmt_table *table, const struct mmt_plot *plot,
+                       int row)
+{
+    return word_number(table, plot, row, plot->by[0]);
+}
+
+static void begin_element(const char *data, struct mmt_text *curves)
+{
+    mmt_text_addf(curves, "%s%s", curves->length ? ", \\\n  " : "plot ", data);
+}
+
+static void add_title(const struct mmt_table *table, const struct mmt_plot *plot, int row,
+                      struct mmt_text *curves)
+{
+    char label[160];
+    curve_label(table, plot, row, label);
+    mmt_text_add(curves, " title ");
+    add_quoted(label, curves);
+}
+
 /* What the second column tells apart has a colour, what the first does, dashes; one
  * column alone has both, so that a curve shows through the gaps of one that lies on it.
- * Where colours begin again, the marks of the points differ. */
-static void add_curve(const struct mmt_table *table, const struct mmt_plot *plot, int row,
-                      bool points, struct mmt_text *text)
+ * Where colours begin again, the marks of the points differ. Returns whether it has
+ * points. */
+static bool add_curve(const struct mmt_table *table, const struct mmt_plot *plot, int row,
+                      int number, struct mmt_text *curves, struct mmt_text *data)
 {
     static const int marks[] = { 7, 5, 9, 13 };
     int colour = colour_number(table, plot, row);
-    int dash = plot->by[1] >= 0 ? word_number(table, plot, row, plot->by[0]) : colour;
-    char label[160];
+    char name[24];
 
-    mmt_text_addf(text, " with %s lw 1.8 dt %d lc rgb '%s'",
-                  points ? "linespoints" : "lines", dash % 5 + 1, colour_of(colour));
-    if (points)
-        mmt_text_addf(text, " pt %d ps 0.6", marks[colour / COLOURS % 4]);
-    mmt_text_add(text, " title ");
-    curve_label(table, plot, row, label);
-    add_quoted(label, text);
+    snprintf(name, sizeof name, "$curve%d", number);
+    int points = add_data(table, plot, row, plot->y, name, data);
+    if (!points)
+        return false;
+    begin_element(name, curves);
+    mmt_text_addf(curves, " with %s lw 1.8 dt %d lc rgb '%s'",
+                  points <= MOST_POINTS ? "linespoints" : "lines",
+                  dash_number(table, plot, row) % 5 + 1, colour_of(colour));
+    if (points <= MOST_POINTS)
+        mmt_text_addf(curves, " pt %d ps 0.6", marks[colour / COLOURS % 4]);
+    add_title(table, plot, row, curves);
+    return true;
+}
+
+/* What is printed of a curve, hollow marks in its colour; `titled`: it has a label of its
+ * own. Returns whether anything is. */
+static bool add_printed(const struct mmt_table *table, const struct mmt_plot *plot,
+                        int row, int number, bool titled, struct mmt_text *curves,
+                        struct mmt_text *data)
+{
+    static const int marks[] = { 6, 4, 8, 12 };
+    int dash = plot->by[1] >= 0 ? dash_number(table, plot, row) : 0;
+    char name[24];
+
+    snprintf(name, sizeof name, "$printed%d", number);
+    if (!plot->printed || !add_data(table, plot, row, plot->printed, name, data))
+        return false;
+    begin_element(name, curves);
+    mmt_text_addf(curves, " with points pt %d ps 1.4 lw 1.5 lc rgb '%s'", marks[dash % 4],
+                  colour_of(colour_number(table, plot, row)));
+    if (titled)
+        add_title(table, plot, row, curves);
+    else
+        mmt_text_add(curves, " notitle");
+    return true;
 }
 
 /* Labels stand in two columns where two fit beside each other. */
@@ -317,43 +366,25 @@ static void add_frame(const struct mmt_table *table, const struct mmt_plot *plot
     add_axis(table, plot, "y", text);
 }
 
-/* What is printed of a curve, circles in its colour; how many. */
-static int add_printed(const struct mmt_table *table, const struct mmt_plot *plot,
-                       int row, int number, struct mmt_text *curves,
-                       struct mmt_text *data)
-{
-    char name[24];
-    snprintf(name, sizeof name, "printed%d", number);
-    int points =
-        plot->printed ? add_data(table, plot, row, plot->printed, name, data) : 0;
-    if (points)
-        mmt_text_addf(curves,
-                      ", \\\n  $%s with points pt 6 ps 1.4 lw 1.5 lc rgb '%s' "
-                      "notitle",
-                      name, colour_of(colour_number(table, plot, row)));
-    return points;
-}
-
 static void add_script(const struct mmt_table *table, const struct mmt_plot *plot,
                        const char *picture, struct mmt_text *text)
 {
     struct mmt_text curves = { 0 }, data = { 0 };
-    int count = 0, printed = 0;
+    bool untitled = false;
+    int count = 0;
 
     for (int row = 0; row < table->num_rows; row++) {
-        char name[24];
         if (!begins_curve(table, plot, row))
             continue;
-        snprintf(name, sizeof name, "curve%d", ++count);
-        int points = add_data(table, plot, row, plot->y, name, &data);
-        mmt_text_addf(&curves, "%s%s%s", count > 1 ? ", \\\n  " : "plot ",
-                      points ? "$" : "", points ? name : "NaN");
-        add_curve(table, plot, row, points <= MOST_POINTS, &curves);
-        printed += add_printed(table, plot, row, count, &curves, &data);
+        bool ours = add_curve(table, plot, row, ++count, &curves, &data);
+        bool theirs = add_printed(table, plot, row, count, !ours, &curves, &data);
+        untitled |= ours && theirs;
     }
-    if (printed)
-        mmt_text_add(&curves, ", \\\n  NaN with points pt 6 ps 1.4 lw 1.5 lc rgb 'black' "
-                              "title 'circles: as printed in the paper'");
+    if (untitled) {
+        begin_element("NaN", &curves);
+        mmt_text_add(&curves, " with points pt 6 ps 1.4 lw 1.5 lc rgb 'black' title "
+                              "'circles: as printed in the paper'");
+    }
     add_frame(table, plot, picture, text);
     mmt_text_addf(text, "%s%s\n", mmt_text_string(&data), mmt_text_string(&curves));
     text->failed |= data.failed | curves.failed;

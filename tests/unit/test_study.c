@@ -237,9 +237,11 @@ static void check_printed(void)
                        "$printed2 << end\n16 4\nend\n"));
     CHECK(strstr(text, "set xlabel 'n, order'"));
     CHECK(strstr(text, "set yrange [0.208333:4.8]")); /* both are within */
-    CHECK(strstr(text, "NaN with linespoints lw 1.8 dt 2 lc rgb '#d55e00'"));
-    CHECK(strstr(text,
-                 "$printed2 with points pt 6 ps 1.4 lw 1.5 lc rgb '#d55e00' notitle"));
+    CHECK(strstr(text, "$printed1 with points pt 6 ps 1.4 lw 1.5 lc rgb '#0072b2' "
+                       "notitle"));
+    CHECK(strstr(text, "$printed2 with points pt 6 ps 1.4 lw 1.5 lc rgb '#d55e00' "
+                       "title 'theirs'"));
+    CHECK(!strstr(text, "$curve2"));
     CHECK(strstr(text, "title 'circles: as printed in the paper'"));
     remove(path);
     snprintf(path, sizeof path, "%s/p.svg", folder);
