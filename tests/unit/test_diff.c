@@ -118,6 +118,28 @@ static void test_tried(void)
     mmt_profile_free(profile);
 }
 
+/* Two problems that differ in C's type alone are two. */
+static void test_outputs(void)
+{
+    struct mmt_profile *profile[2] = { mmt_profile_create(), mmt_profile_create() };
+    struct mmt_diff diff;
+    mmt_error err = { 0 };
+    for (int side = 0; side < 2; side++) {
+        struct mmt_entry entry = { .time = { 1e-6, 0, 9 } };
+        mmt_problem asked = mmt_gemm_problem(MMT_F16, 64, 64, 64);
+        asked.out = side ? MMT_F32 : MMT_F16;
+        CHECK_OK(mmt_problem_normalise(&asked, &entry.problem, &err), err);
+        CHECK_OK(mmt_config_parse(NAIVE, &entry.config, &err), err);
+        CHECK_OK(mmt_profile_add_entry(profile[side], &entry, &err), err);
+    }
+    CHECK_OK(mmt_diff_make(profile[0], profile[1], &diff, &err), err);
+    CHECK_EQ_INT(diff.num_both, 0);
+    CHECK(diff.num_only[0] == 1 && diff.num_only[1] == 1);
+    mmt_diff_finish(&diff);
+    mmt_profile_free(profile[0]);
+    mmt_profile_free(profile[1]);
+}
+
 static void test_empty(void)
 {
     struct mmt_profile *a = mmt_profile_create(), *b = card(1);
@@ -175,6 +197,7 @@ int main(void)
 {
     test_cards();
     test_tried();
+    test_outputs();
     test_empty();
     test_papers();
     return test_end("diff");

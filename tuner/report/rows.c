@@ -18,6 +18,9 @@ int mmt_problem_order(const mmt_problem *a, const mmt_problem *b)
     const int64_t pairs[][2] = {
         { a->op, b->op },
         { a->type, b->type },
+        { a->out, b->out },
+        { a->bias, b->bias },
+        { a->activation, b->activation },
         { a->trans_a, b->trans_a },
         { a->trans_b, b->trans_b },
         { a->batch, b->batch },
