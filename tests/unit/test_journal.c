@@ -118,6 +118,42 @@ static void test_cuts(void)
     mmt_text_finish(&whole);
 }
 
+/* What only reads needs no lock, and leaves a line as a crash left it. */
+static void test_read(void)
+{
+    struct mmt_journal *journal = NULL;
+    struct mmt_text before = { 0 }, after = { 0 };
+    char name[300];
+    mmt_error err;
+    size_t count = 0;
+    write_journal();
+    snprintf(name, sizeof name, "%s.journal", path);
+    CHECK_OK(mmt_file_read(name, 1 << 20, &before, &err), err);
+    put(before.data, before.length - 5);
+    CHECK_OK(mmt_journal_read(path, &caps, &journal, &err), err);
+    if (CHECK(journal != NULL))
+        mmt_journal_records(journal, &count);
+    CHECK_EQ_INT(count, RECORDS - 1);
+    mmt_journal_close(journal);
+    CHECK_OK(mmt_file_read(name, 1 << 20, &after, &err), err);
+    CHECK_EQ_INT(after.length, before.length - 5);
+    mmt_text_finish(&before);
+    mmt_text_finish(&after);
+
+    struct mmt_journal *writer = mmt_journal_open(path, &caps, false, &err);
+    CHECK_OK(mmt_journal_read(path, &caps, &journal, &err), err);
+    CHECK(writer && journal);
+    mmt_journal_close(journal);
+    mmt_journal_close(writer);
+
+    struct mmt_caps other = caps;
+    strcpy(other.name, "Another");
+    CHECK(mmt_journal_read(path, &other, &journal, &err) == MMT_ERROR_FORMAT);
+    CHECK(!journal && strstr(err.text, "of another device"));
+    CHECK_OK(mmt_journal_read("/nowhere/p.json", &caps, &journal, &err), err);
+    CHECK(!journal);
+}
+
 static void test_foreign(void)
 {
     struct mmt_caps other = caps;
@@ -580,6 +616,7 @@ int main(void)
     snprintf(path, sizeof path, "/tmp/mmtune-journal-%d", (int) getpid());
     write_journal();
     test_cuts();
+    test_read();
     test_foreign();
     test_damaged();
     test_resolved();

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "tuner/journal/journal_internal.h"
@@ -494,9 +495,8 @@ static mmt_status load_journal(struct mmt_journal *journal, const struct mmt_cap
     return status;
 }
 
-struct mmt_journal *mmt_journal_open(const char *profile_path,
-                                     const struct mmt_caps *caps, bool fresh,
-                                     mmt_error *err)
+static struct mmt_journal *make_journal(const char *profile_path,
+                                        const struct mmt_caps *caps, mmt_error *err)
 {
     struct mmt_journal *journal = calloc(1, sizeof *journal);
     if (!journal || asprintf(&journal->file.path, "%s.journal", profile_path) < 0) {
@@ -506,11 +506,45 @@ struct mmt_journal *mmt_journal_open(const char *profile_path,
     }
     journal->file.fd = -1;
     journal->caps = *caps;
+    return journal;
+}
+
+struct mmt_journal *mmt_journal_open(const char *profile_path,
+                                     const struct mmt_caps *caps, bool fresh,
+                                     mmt_error *err)
+{
+    struct mmt_journal *journal = make_journal(profile_path, caps, err);
+    if (!journal)
+        return NULL;
     if (!mmt_journal_file_open(&journal->file, &journal->is_new, &journal->notes, err) &&
         !load_journal(journal, caps, fresh, err))
         return journal;
     mmt_journal_close(journal);
     return NULL;
+}
+
+mmt_status mmt_journal_read(const char *profile_path, const struct mmt_caps *caps,
+                            struct mmt_journal **out, mmt_error *err)
+{
+    struct mmt_journal *journal = make_journal(profile_path, caps, err);
+    struct mmt_text text = { 0 };
+    size_t whole = 0;
+    bool ours = true;
+    mmt_status status = MMT_OK;
+    *out = NULL;
+    if (!journal)
+        return MMT_ERROR_MEMORY;
+    const bool is_there = !access(journal->file.path, F_OK);
+    if (is_there)
+        status = mmt_file_read(journal->file.path, MAX_BYTES, &text, err);
+    if (is_there && !status)
+        status = mmt_journal_read_lines(journal, caps, &text, &whole, &ours, err);
+    mmt_text_finish(&text);
+    if (is_there && !status)
+        *out = journal;
+    else
+        mmt_journal_close(journal);
+    return status;
 }
 
 void mmt_journal_close(struct mmt_journal *journal)

@@ -40,6 +40,12 @@ struct mmt_journal *mmt_journal_open(const char *profile_path,
                                      const struct mmt_caps *caps, bool fresh,
                                      mmt_error *err);
 
+/* Reads the journal of a profile's path as it is now, also while another process writes
+ * into it: the file is not locked and not changed, and nothing can be added. *out is NULL
+ * where there is no such file. Refuses and leaves out what opening it does. */
+mmt_status mmt_journal_read(const char *profile_path, const struct mmt_caps *caps,
+                            struct mmt_journal **out, mmt_error *err);
+
 /* Closes after everything is on the disk; NULL is allowed. */
 void mmt_journal_close(struct mmt_journal *journal);
 
