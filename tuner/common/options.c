@@ -480,6 +480,23 @@ mmt_status mmt_option_read_word(const struct mmt_take *take, const char *value,
 /* ---- words for people ----------------------------------------------------------------
  */
 
+void mmt_print_wrapped(const char *words, int column, int at, int width,
+                       struct mmt_text *text)
+{
+    while (*words) {
+        const int length = (int) strcspn(words, " ");
+        if (at > column && at + 1 + length > width) {
+            mmt_text_add(text, "\n");
+            at = 0;
+        }
+        const int gap = at < column ? column - at : at > column;
+        mmt_text_addf(text, "%*s%.*s", gap, "", length, words);
+        at += gap + length;
+        words += length + strspn(words + length, " ");
+    }
+    mmt_text_add(text, "\n");
+}
+
 const char *mmt_print_seconds(double seconds, char buffer[32])
 {
     if (seconds < 1e-3)

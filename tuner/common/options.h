@@ -233,6 +233,11 @@ struct mmt_budget {
 
 /* ---- words for people ------------------------------------------------------------ */
 
+/* Adds words from a column on, in lines of at most `width` columns, and ends the line.
+ * `at`: where the line is now. A word that is longer has a line of its own. */
+void mmt_print_wrapped(const char *words, int column, int at, int width,
+                       struct mmt_text *text);
+
 /* "12.3 us", "4.56 ms", "7.8 s". */
 const char *mmt_print_seconds(double seconds, char buffer[32]);
 

@@ -281,29 +281,12 @@ static void add_what(const struct mmt_take *take, struct mmt_text *text)
     mmt_text_add(text, mark + 2);
 }
 
-/* Adds words from a column on, at most WIDTH wide. `at`: where the line is now. */
-static void add_wrapped(const char *words, int column, int at, struct mmt_text *text)
-{
-    while (*words) {
-        const int length = (int) strcspn(words, " ");
-        if (at > column && at + 1 + length > WIDTH) {
-            mmt_text_add(text, "\n");
-            at = 0;
-        }
-        const int gap = at < column ? column - at : at > column;
-        mmt_text_addf(text, "%*s%.*s", gap, "", length, words);
-        at += gap + length;
-        words += length + strspn(words + length, " ");
-    }
-    mmt_text_add(text, "\n");
-}
-
 static void add_option(const struct mmt_take *take, int column, struct mmt_text *text)
 {
     struct mmt_text what = { 0 };
     const int at = add_names(take, text);
     add_what(take, &what);
-    add_wrapped(mmt_text_string(&what), column, at, text);
+    mmt_print_wrapped(mmt_text_string(&what), column, at, WIDTH, text);
     mmt_text_finish(&what);
 }
 
@@ -354,7 +337,7 @@ static void add_meanings(const struct mmt_command *command, struct mmt_text *tex
             if (!take.value || strcmp(take.value, meanings[i].value))
                 continue;
             mmt_text_add(text, any ? "" : "\n");
-            add_wrapped(meanings[i].what, 0, 0, text);
+            mmt_print_wrapped(meanings[i].what, 0, 0, WIDTH, text);
             any = true;
             break;
         }
