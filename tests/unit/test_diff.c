@@ -1,5 +1,6 @@
 /* Comparing two profiles: who is best, by how much, and how sure that is. */
 #include <math.h>
+#include <unistd.h>
 
 #include "tests/support/test.h"
 #include "tuner/report/diff.h"
@@ -19,6 +20,7 @@ static void add(struct mmt_profile *profile, int size, const char *config, doubl
 
 #define PAD32  "tiled TILE=32 SHARED_LAYOUT=pad"
 #define SWAP32 "tiled TILE=32 SHARED_LAYOUT=swap"
+#define PAD16  "tiled TILE=16 SHARED_LAYOUT=pad"
 #define SWAP16 "tiled TILE=16 SHARED_LAYOUT=swap"
 #define NAIVE  "naive"
 
@@ -34,6 +36,15 @@ static struct mmt_profile *card(int which)
     add(profile, 128, which ? PAD32 : SWAP16, which ? 10.5 : 30, 0.5, "other.json");
     add(profile, 64, SWAP32, which ? 5.5 : 5, 0.3, "");
     return profile;
+}
+
+static mmt_status compare(const struct mmt_profile *a, const struct mmt_profile *b,
+                          struct mmt_diff *diff, mmt_error *err)
+{
+    const struct mmt_profile *const profile[2] = { a, b };
+    const struct mmt_journal *const journal[2] = { NULL, NULL };
+    const struct mmt_diff_filter all = MMT_DIFF_ALL;
+    return mmt_diff_make(profile, journal, &all, diff, err);
 }
 
 static bool lasts(const struct mmt_row *row, double micros)
@@ -83,7 +94,7 @@ static void test_cards(void)
     struct mmt_profile *a = card(0), *b = card(1);
     struct mmt_diff diff;
     mmt_error err = { 0 };
-    CHECK_OK(mmt_diff_make(a, b, &diff, &err), err);
+    CHECK_OK(compare(a, b, &diff, &err), err);
     if (CHECK_EQ_INT(diff.num_both, 3)) {
         check_small(&diff.both[0]);
         check_middle(&diff.both[1]);
@@ -132,7 +143,7 @@ static void test_outputs(void)
         CHECK_OK(mmt_config_parse(NAIVE, &entry.config, &err), err);
         CHECK_OK(mmt_profile_add_entry(profile[side], &entry, &err), err);
     }
-    CHECK_OK(mmt_diff_make(profile[0], profile[1], &diff, &err), err);
+    CHECK_OK(compare(profile[0], profile[1], &diff, &err), err);
     CHECK_EQ_INT(diff.num_both, 0);
     CHECK(diff.num_only[0] == 1 && diff.num_only[1] == 1);
     mmt_diff_finish(&diff);
@@ -145,7 +156,7 @@ static void test_empty(void)
     struct mmt_profile *a = mmt_profile_create(), *b = card(1);
     struct mmt_diff diff;
     mmt_error err = { 0 };
-    CHECK_OK(mmt_diff_make(a, b, &diff, &err), err);
+    CHECK_OK(compare(a, b, &diff, &err), err);
     CHECK(diff.num_both == 0 && diff.num_only[0] == 0 && diff.num_only[1] == 4);
     mmt_diff_finish(&diff);
     mmt_profile_free(a);
@@ -172,7 +183,7 @@ static void test_papers(void)
     struct mmt_profile *quadro = paper("quadro-k5000.json");
     struct mmt_diff diff;
     mmt_error err = { 0 };
-    CHECK_OK(mmt_diff_make(gtx, quadro, &diff, &err), err);
+    CHECK_OK(compare(gtx, quadro, &diff, &err), err);
     CHECK_EQ_INT(diff.num_both, 3);
     CHECK_EQ_INT(diff.num_only[0], 3);
     for (size_t i = 0; i < diff.num_both; i++) {
@@ -193,6 +204,92 @@ static void test_papers(void)
     mmt_profile_free(quadro);
 }
 
+/* A journal of A in which the kernels were timed on the problem. */
+static struct mmt_journal *write_journal(const struct mmt_profile *a, const char *path)
+{
+    static const struct {
+        const char *config;
+        double micros;
+        bool final;
+    } timed[] = { { SWAP16, 29, false }, { SWAP16, 30, true }, { PAD16, 24, false } };
+    struct mmt_journal *journal = NULL;
+    mmt_error err = { 0 };
+    struct mmt_journal *writer = mmt_journal_open(path, &a->caps, true, &err);
+    if (!CHECK(writer != NULL))
+        return NULL;
+    for (size_t i = 0; i < sizeof timed / sizeof *timed; i++) {
+        struct mmt_record record = { .final = timed[i].final };
+        record.problem = a->entries[0].problem;
+        record.result.outcome = MMT_TIMED;
+        record.result.time = (struct mmt_timing){ timed[i].micros * 1e-6, 0, 9 };
+        CHECK_OK(mmt_config_parse(timed[i].config, &record.config, &err), err);
+        CHECK_OK(mmt_journal_add(writer, &record, &err), err);
+    }
+    mmt_journal_close(writer);
+    CHECK_OK(mmt_journal_read(path, &a->caps, &journal, &err), err);
+    return journal;
+}
+
+static const struct mmt_knob_sum *find_knob(const struct mmt_knob_sum *sums, size_t num,
+                                            const char *name)
+{
+    for (size_t i = 0; i < num; i++)
+        if (!strcmp(sums[i].name, name))
+            return &sums[i];
+    return NULL;
+}
+
+/* On A: PAD32 20 us is best; with TILE=16 24 us are the least, with swap 29 us. */
+static void check_joined(const struct mmt_diff *diff)
+{
+    struct mmt_knob_sum sums[MMT_MAX_KNOB_SUMS];
+    const size_t num = mmt_diff_knob_sums(diff, sums);
+    const struct mmt_knob_sum *tile = find_knob(sums, num, "TILE"),
+                              *layout = find_knob(sums, num, "SHARED_LAYOUT");
+    CHECK(lasts(diff->both->best[0], 20) && lasts(diff->both->others_best[0], 30));
+    CHECK(!diff->both->others_best[1]);
+    CHECK(fabs(mmt_diff_cost(diff, 0).ratio - 1.5) < 1e-9);
+    CHECK_EQ_INT(mmt_diff_cost(diff, 1).count, 0);
+    if (!CHECK(num == 2 && tile && layout))
+        return;
+    CHECK(layout == sums); /* it costs more */
+    CHECK(layout->differ == 1 && fabs(layout->side[0].wrong.ratio - 1.45) < 1e-9);
+    CHECK(tile->differ == 1 && fabs(tile->side[0].wrong.ratio - 1.2) < 1e-9);
+    CHECK(tile->side[1].wrong.count == 0 && tile->side[1].wrong.of == 1);
+    CHECK_EQ_STR(tile->side[0].value, "32");
+    CHECK_EQ_STR(tile->side[1].value, "16");
+}
+
+static void test_journals(void)
+{
+    struct mmt_profile *a = mmt_profile_create(), *b = mmt_profile_create();
+    const struct mmt_diff_filter all = MMT_DIFF_ALL;
+    char folder[] = "/tmp/mmtune-diff-XXXXXX", path[64], journal_path[80];
+    struct mmt_diff diff;
+    mmt_error err = { 0 };
+    if (!CHECK(mkdtemp(folder) != NULL))
+        return;
+    snprintf(path, sizeof path, "%s/a.json", folder);
+    snprintf(journal_path, sizeof journal_path, "%s.journal", path);
+    strcpy(a->caps.name, "First");
+    add(a, 128, PAD32, 20, 0.5, "");
+    add(b, 128, SWAP16, 10, 0.5, "");
+    struct mmt_journal *journal = write_journal(a, path);
+    if (CHECK(journal != NULL)) {
+        const struct mmt_profile *const profile[2] = { a, b };
+        const struct mmt_journal *const journals[2] = { journal, NULL };
+        CHECK_OK(mmt_diff_make(profile, journals, &all, &diff, &err), err);
+        CHECK_EQ_INT(diff.num_joined[0], 3);
+        check_joined(&diff);
+        mmt_diff_finish(&diff);
+    }
+    mmt_journal_close(journal);
+    unlink(journal_path);
+    rmdir(folder);
+    mmt_profile_free(a);
+    mmt_profile_free(b);
+}
+
 int main(void)
 {
     test_cards();
@@ -200,5 +297,6 @@ int main(void)
     test_outputs();
     test_empty();
     test_papers();
+    test_journals();
     return test_end("diff");
 }

@@ -96,8 +96,49 @@ mmt_status mmt_rows_collect(const struct mmt_profile *profile, struct mmt_rows *
         mmt_rows_finish(rows);
         return mmt_fail(err, MMT_ERROR_MEMORY, "out of memory");
     }
-    qsort(rows->row, rows->count, sizeof *rows->row, row_order);
+    mmt_rows_sort(rows);
     return MMT_OK;
+}
+
+void mmt_rows_sort(struct mmt_rows *rows)
+{
+    qsort(rows->row, rows->count, sizeof *rows->row, row_order);
+}
+
+mmt_status mmt_rows_add_timed(struct mmt_rows *rows, const mmt_problem *problem,
+                              const struct mmt_config *config, double seconds,
+                              double spread, mmt_error *err)
+{
+    struct mmt_text name = { 0 };
+    struct mmt_row *grown = realloc(rows->row, (rows->count + 1) * sizeof *grown);
+    if (grown)
+        rows->row = grown;
+    mmt_config_print(config, &name);
+    if (!grown || name.failed) {
+        mmt_text_finish(&name);
+        return mmt_fail(err, MMT_ERROR_MEMORY, "out of memory");
+    }
+    rows->row[rows->count++] = (struct mmt_row){
+        .problem = problem,
+        .name = name.data,
+        .config = *config,
+        .seconds = seconds,
+        .spread = spread,
+    };
+    return MMT_OK;
+}
+
+void mmt_rows_keep(struct mmt_rows *rows, unsigned types, int op)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        const mmt_problem *problem = rows->row[i].problem;
+        if (types >> problem->type & 1 && (op < 0 || problem->op == (mmt_op) op))
+            rows->row[left++] = rows->row[i];
+        else
+            free(rows->row[i].name);
+    }
+    rows->count = left;
 }
 
 void mmt_rows_finish(struct mmt_rows *rows)
@@ -119,15 +160,15 @@ struct mmt_group mmt_rows_group(const struct mmt_rows *rows, size_t first)
     return group;
 }
 
-static bool tried_from_elsewhere(const struct mmt_row *row)
+static bool is_own(const struct mmt_row *row)
 {
-    return row->entry && row->entry->source[0];
+    return row->published || (row->entry && !row->entry->source[0]);
 }
 
 const struct mmt_row *mmt_group_best(const struct mmt_group *group)
 {
     for (size_t i = 0; i < group->count; i++)
-        if (!tried_from_elsewhere(&group->row[i]))
+        if (is_own(&group->row[i]))
             return &group->row[i];
     return group->row;
 }
@@ -136,7 +177,7 @@ bool mmt_rows_same(const struct mmt_row *a, const struct mmt_row *b)
 {
     if (a->published && b->published)
         return !strcmp(a->name, b->name);
-    return a->entry && b->entry && mmt_config_equal(&a->config, &b->config);
+    return !a->published && !b->published && mmt_config_equal(&a->config, &b->config);
 }
 
 const struct mmt_row *mmt_group_find(const struct mmt_group *group,
@@ -154,6 +195,17 @@ bool mmt_group_suspect(const struct mmt_group *group)
         if (group->row[i].suspect)
             return true;
     return false;
+}
+
+bool mmt_rows_first_note(const struct mmt_rows *rows, size_t row)
+{
+    if (!rows->row[row].suspect)
+        return false;
+    for (size_t i = 0; i < row; i++)
+        if (rows->row[i].suspect &&
+            !strcmp(rows->row[i].published->note, rows->row[row].published->note))
+            return false;
+    return true;
 }
 
 bool mmt_rows_tie(const struct mmt_row *a, const struct mmt_row *b)
@@ -189,10 +241,18 @@ void mmt_print_problem(const mmt_problem *problem)
     mmt_text_finish(&text);
 }
 
+void mmt_add_card(const struct mmt_profile *profile, struct mmt_text *text)
+{
+    mmt_text_addf(text, "%s (%s)%s", profile->caps.name, profile->caps.backend,
+                  *profile->citation ? ", published figures" : "");
+}
+
 void mmt_print_card(const struct mmt_profile *profile)
 {
-    printf("%s (%s)%s", profile->caps.name, profile->caps.backend,
-           *profile->citation ? ", published figures" : "");
+    struct mmt_text text = { 0 };
+    mmt_add_card(profile, &text);
+    fputs(mmt_text_string(&text), stdout);
+    mmt_text_finish(&text);
 }
 
 json_t *mmt_card_json(const struct mmt_profile *profile)
@@ -255,6 +315,7 @@ json_t *mmt_row_json(const struct mmt_row *row)
                              "suspect", row->suspect);
     if (row->entry)
         add_entry_json(json, row->entry);
+    json_object_set_new(json, "journal", json_boolean(!row->entry && !row->published));
     if (row->published) {
         json_object_set_new(json, "configuration", json_string(row->published->knobs));
         json_object_set_new(json, "where", json_string(row->published->where));

@@ -15,7 +15,7 @@ struct mmt_row {
     struct mmt_config config; /* of a paper's kernel, the nearest of ours; its template is
                                * NULL where there is none */
     double seconds, spread;   /* spread 0: unknown */
-    const struct mmt_entry *entry; /* NULL: published */
+    const struct mmt_entry *entry; /* both are NULL of what a journal alone tells */
     const struct mmt_published *published;
     bool suspect;
 };
@@ -31,6 +31,16 @@ mmt_status mmt_rows_collect(const struct mmt_profile *profile, struct mmt_rows *
                             mmt_error *err);
 void mmt_rows_finish(struct mmt_rows *rows);
 
+/* Adds what a journal tells of a configuration, behind the others: mmt_rows_sort sorts
+ * them again. Copies *config, not *problem. */
+mmt_status mmt_rows_add_timed(struct mmt_rows *rows, const mmt_problem *problem,
+                              const struct mmt_config *config, double seconds,
+                              double spread, mmt_error *err);
+void mmt_rows_sort(struct mmt_rows *rows);
+
+/* Keeps the rows of some types, of 1 << mmt_type, and of one op; -1: of every op. */
+void mmt_rows_keep(struct mmt_rows *rows, unsigned types, int op);
+
 /* The rows of one problem. */
 struct mmt_group {
     const struct mmt_row *row;
@@ -41,7 +51,7 @@ struct mmt_group {
 struct mmt_group mmt_rows_group(const struct mmt_rows *rows, size_t first);
 
 /* The fastest of what was tuned on this device or published; a row that was tried from
- * another profile only where there is nothing else. */
+ * another profile, or that a journal alone tells of, only where there is nothing else. */
 const struct mmt_row *mmt_group_best(const struct mmt_group *group);
 
 /* The row of the same kernel, or NULL. */
@@ -50,6 +60,9 @@ const struct mmt_row *mmt_group_find(const struct mmt_group *group,
 
 /* Whether one of the rows that a group's best was compared with is suspect. */
 bool mmt_group_suspect(const struct mmt_group *group);
+
+/* Whether a row is suspect, and none before it has the same note. */
+bool mmt_rows_first_note(const struct mmt_rows *rows, size_t row);
 
 /* The order in which rows are sorted. */
 int mmt_problem_order(const mmt_problem *a, const mmt_problem *b);
@@ -67,6 +80,7 @@ struct mmt_profile *mmt_profile_of(const char *path, const char *device, mmt_err
 
 void mmt_print_problem(const mmt_problem *problem);
 /* "NVIDIA H200 (cuda)", and "published" behind it where that is so. */
+void mmt_add_card(const struct mmt_profile *profile, struct mmt_text *text);
 void mmt_print_card(const struct mmt_profile *profile);
 json_t *mmt_card_json(const struct mmt_profile *profile);
 json_t *mmt_problem_json(const mmt_problem *problem);

@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""What `mmtune diff` says of two cards: run_diff.py MMTUNE SOURCE_ROOT BAD_PROFILES
+
+The two cards of a paper, whose figures are known; the profiles of an H100 and an H200 that are
+shipped, and one of an H200 that is slower by known factors."""
+import copy
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+
+from checks import check, end, make_home
+
+MMTUNE, ROOT, BAD = sys.argv[1:4]
+GTX, QUADRO = (f"{ROOT}/profiles/papers/{name}.json" for name in ("geforce-gtx-1060", "quadro-k5000"))
+H100, H200 = (f"{ROOT}/profiles/cuda-nvidia-{name}.json" for name in ("h100-80gb-hbm3", "h200"))
+OWN = os.path.join(ROOT, "tests/data/profiles/good/small.json")
+folder, environment = make_home()
+
+
+def run(words, status, *said, quiet=()):
+    """Runs diff; checks its status, what is said on either stream, and how wide; returns stdout."""
+    done = subprocess.run([MMTUNE, "diff", *words], capture_output=True, text=True, timeout=60, env=environment)
+    both = done.stdout + done.stderr
+    wrong = [f"does not say {text!r}" for text in said if text not in both]
+    wrong += [f"says {text!r}" for text in quiet if text in both]
+    if done.returncode != status:
+        wrong.append(f"exit status is {done.returncode}, should be {status}")
+    if "--json" not in words and status == 0:
+        wrong += [f"is wider than 100 columns: {line}" for line in done.stdout.splitlines() if len(line) > 100]
+    check(not wrong, f"mmtune diff {' '.join(words)}: {'; '.join(wrong)}\n{both[:6000]}")
+    return done.stdout
+
+
+def told(*words):
+    return json.loads(run([*words, "--json"], 0) or "{}")
+
+
+def load(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def save(name, profile):
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(profile, file)
+    return path
+
+
+# ---- the two cards of a paper -------------------------------------------------------------------
+
+LINES = """\
+K5000 (B) is 5.37 times as fast as GTX 1060 (A), the geometric mean of 3 problems of f32.
+From 4.4 times as fast (f32 nn 2048x2048x2048) to 7.99 times (f32 nn 512x512x512).
+By SHARED_LAYOUT, GTX 1060 prefers swap (index swap) on 3 of 3, K5000 pad (extra column) on 3 of 3.
+The other's choice takes 1.94 times as long on GTX 1060 (3 of 3), 2.49 times on K5000 (3 of 3).
+In doubt: 3 of 3 rest on suspect figures (*), 0 are ties within the noise, 3 tell no noise.
+"""
+
+
+def test_papers():
+    said = run([GTX, QUADRO], 0,
+               "index swap wins on A, NVIDIA GeForce GTX 1060 6 GB: 3 of 3 (3 of them *)",
+               "extra column wins on B, NVIDIA Quadro K5000 4 GB: 3 of 3 (1 of them *)",
+               "SHARED_LAYOUT swap | pad", "(best on A) index swap",
+               "on B, the best of A takes 2.28 times as long as its own best\n",
+               "on A, the best of B takes 1.94 times as long as its own best *", "3 problems only in A",
+               "* A, Table 1.4, extra column:")
+    check(said.startswith(LINES), f"the first five lines:\n{said[:600]}")
+    check(told(GTX, QUADRO)["lines"] == LINES.splitlines(), "--json has the five lines")
+    order = re.findall(r"^  f32 nn (\d+)x.* B ([\d.]+) times \* +SHARED_LAYOUT swap\|pad$", said, re.M)
+    check(order == [("512", "7.99"), ("1024", "4.4"), ("2048", "4.4")], f"the largest difference is first: {order}")
+    check(re.search(r"^  SHARED_LAYOUT +3 of 3 +swap \(3\) +pad \(3\) +1.94 times \(3\) +2.49 times \(3\)$", said, re.M),
+          f"what the other's value costs:\n{said}")
+
+
+def rows_of(document, side):
+    """All (problem, kernel, microseconds) of a side."""
+    groups = [(problem["problem"], problem[side]["kernels"]) for problem in document["problems"]]
+    groups += [(problem["problem"], problem["kernels"]) for problem in document["only_in_" + side]]
+    return sorted((problem, kernel["kernel"], kernel["time_us"]) for problem, kernels in groups for kernel in kernels)
+
+
+def published(path):
+    return sorted((f"gemm {p['problem']['type']} nn {'x'.join(str(p['problem'][d]) for d in 'mnk')}", p["kernel"],
+                   p["time_us"]) for p in load(path)["published"])
+
+
+def test_rows():
+    document, said = told(GTX, QUADRO), run([GTX, QUADRO], 0)
+    for side, path, count in (("a", GTX, 24), ("b", QUADRO, 9)):
+        check(len(published(path)) == count and rows_of(document, side) == published(path),
+              f"--json has each row of {path}: {rows_of(document, side)}")
+        for _, kernel, micros in published(path):
+            check(f"{micros / 1000:.3f} ms" in said, f"{kernel} of {micros} us is in the text")
+    for problem in document["problems"]:
+        check(problem["a"]["best"]["kernel"] == "index swap", "swap is best on A")
+        check(problem["b"]["best"]["kernel"] == "extra column", "padding is best on B")
+        check(problem["suspect"] and not problem["tie"], "it rests on suspect figures")
+    check(document["wins_on_b"] == [{"kernel": "extra column", "problems": 3, "suspect": 1}], "wins on B")
+    check(document["gaps"] == [], "published figures have no gaps that can be filled")
+
+
+# ---- filters --------------------------------------------------------------------------------------
+
+def test_filters():
+    f64 = told(GTX, QUADRO, "--type", "f64")
+    check(not f64["problems"] and len(f64["only_in_a"]) == 3, "--type f64")
+    f32 = told(GTX, QUADRO, "--type", "fp32", "--op", "gemm")
+    check(len(f32["problems"]) == 3 and not f32["only_in_a"], "--type fp32 --op gemm")
+    common = told(GTX, QUADRO, "--common")
+    check(len(common["problems"]) == 3 and not common["only_in_a"], "--common")
+    run([GTX, QUADRO, "--common"], 0, quiet=["only in", "f64"])
+    run([GTX, QUADRO, "--type", "f23"], 2, "no type 'f23' (did you mean 'f32'?)")
+    run([GTX, QUADRO, "--op", "gem"], 2, "'gem' (did you mean 'gemm'?)")
+    run([GTX, QUADRO, "--comon"], 2, "(did you mean '--common'?)")
+    run([GTX, QUADRO, "--type", "i8"], 1, "no problem is left by --type", "A has problems of f32 and f64, B of f32")
+    run([GTX, QUADRO, "--op", "axpby"], 1, "no problem is left")
+
+
+# ---- large profiles -------------------------------------------------------------------------------
+
+FACTORS = {"f32": 1.25, "bf16": 2.0}
+
+
+def slower():
+    """The H200's profile as of a card that is slower by those factors, and lacks what is i8."""
+    profile = copy.deepcopy(load(H200))
+    profile["device"]["name"] = "NVIDIA Slow <b>&\"1\"</b>"
+    profile["entries"] = [entry for entry in profile["entries"] if entry["problem"]["type"] != "i8"]
+    for entry in profile["entries"]:
+        for key in ("median_us", "spread_us"):
+            entry["time"][key] *= FACTORS.get(entry["problem"]["type"], 1.5)
+        entry.pop("yardstick", None)
+    return save("slow.json", profile)
+
+
+def test_large(slow):
+    said = run([slow, H200], 0, "H200 is 1.6 times as fast as Slow <b>&\"1\"</b>, the geometric mean of 336 problems of 7 types.", "--all prints them",
+               "the other's choice costs nothing".capitalize())
+    check(len(said.splitlines()) < 100, f"two large profiles take no hundred lines: {len(said.splitlines())}")
+    check("not timed" not in said, "nothing is said to be not timed dozens of times")
+    means = {kind: mean for kind, mean in re.findall(r"^  (\w+) +\d+ +([\d.]+) times ", said, re.M)}
+    check(means.get("f32") == "1.25" and means.get("bf16") == "2" and means.get("f64") == "1.5",
+          f"geometric means by type: {means}")
+    first = re.findall(r"^  (\w+) n\w \S+ .* B (\S+) times", said, re.M)
+    check(len(first) >= 15 and set(first) == {("bf16", "2")}, f"what differs most is first: {first}")
+    whole = run([slow, H200, "--all"], 0)
+    for entry in load(H200)["entries"]:
+        problem = entry["problem"]
+        trans = "".join("t" if problem[key] else "n" for key in ("trans_a", "trans_b"))
+        shape = "x".join(str(problem[key]) for key in "mnk")
+        check(f"gemm {problem['type']} {trans} {shape}" in whole, f"--all has {problem}")
+
+
+def test_cards():
+    said = run([H100, H200], 0, "Neither card timed the other's choice", "382 problems only in B")
+    check(re.search(r"^By \w+, H100 80GB HBM3 prefers \S+ on \d+ of \d+, H200 \S+ on \d+ of \d+\.$", said, re.M),
+          f"what each prefers:\n{said[:500]}")
+    run([H100, H200, "--all"], 0)
+
+
+# ---- gaps -----------------------------------------------------------------------------------------
+
+def asked_by(command):
+    """What a command tunes: (type, transposes, shape)."""
+    words = shlex.split(command)
+    check(words[:3] == ["mmtune", "--device", "0"], f"a command: {command}")
+    values = {word: words[i + 1] for i, word in enumerate(words[:-1])}
+    shapes = [shape for word in words if word.startswith("--shape=") for shape in word[8:].split(",")]
+    return [(values["--type"], values.get("-x", "nn"), "--out" in words, "--ld" in words, shape) for shape in shapes]
+
+
+def name_of(entry):
+    p = entry["problem"]
+    shape = "x".join(str(p[key]) for key in "mnk") + (f"x{p['batch']}" if p["batch"] > 1 else "")
+    trans = "".join("t" if p[key] else "n" for key in ("trans_a", "trans_b"))
+    return p["type"], trans, shape
+
+
+def test_gaps(slow):
+    gaps = told(slow, H200)["gaps"]
+    check({gap["on"] for gap in gaps} == {"a"}, f"the slower card alone lacks something: {gaps}")
+    asked = [asked for gap in gaps for asked in asked_by(gap["command"])]
+    missing = [name_of(entry) for entry in load(H200)["entries"] if entry["problem"]["type"] == "i8"]
+    check(sorted((kind, trans, shape) for kind, trans, *_, shape in asked) == sorted(missing),
+          f"commands ask for what is missing: {asked}")
+    check(all(f" --with {H200} -o {slow}" in gap["command"] for gap in gaps), f"and for both files: {gaps}")
+    check(sum(gap["problems"] for gap in gaps) == len(missing), "and tell how many")
+    check(not told(slow, H200, "--common")["gaps"], "--common leaves no gap")
+    spaced = os.path.join(folder, "it's here.json")
+    shutil.copy(slow, spaced)
+    check(asked_by(told(spaced, H200)["gaps"][0]["command"]), "a path with a blank and a quote is one word")
+    said = run([slow, H200, "--all"], 0, "To fill the gaps of A: 75 problems lack B's best; run, on its machine,")
+    joined = said[said.index("To fill"):].replace(" \\\n", " ")
+    check(re.search(r"^    mmtune --device 0 --type i8 -x nt +--shape=\S+( +--shape=\S+)* +--with +\S+ +-o +\S+$", joined,
+                    re.M), f"the text has the commands:\n{joined[:1500]}")
+
+
+# ---- bad input, and small profiles ---------------------------------------------------------------
+
+def test_bad(slow):
+    run([OWN], 2, "1 file is named")
+    run([], 2, "0 files are named")
+    run([OWN, GTX, QUADRO], 2, "one word too many")
+    run([OWN, BAD + "/truncated.json"], 1, "truncated.json")
+    run([OWN, "/nowhere/p.json"], 1, "cannot open '/nowhere/p.json': No such file")
+    run([OWN, ROOT + "/profiles/schema.json"], 1, "it is no profile")
+    link = os.path.join(folder, "link.json")
+    os.symlink(OWN, link)
+    run([OWN, OWN], 2, "are one file; it must be two profiles")
+    run([OWN, link], 2, "are one file; it must be two profiles")
+    run(["--help"], 0, "usage: mmtune diff")
+    with open(slow + ".journal", "w", encoding="utf-8") as file:
+        file.write('{"format":"mmtune journal 1","backend":"cuda","device":"Another","architecture":"sm_90a"}\n')
+    run([slow, H200, "--common"], 0, "left out, as it cannot be used: the journal", "is of another device, Another")
+    os.remove(slow + ".journal")
+
+
+def test_small():
+    same = os.path.join(folder, "same.json")
+    shutil.copy(OWN, same)
+    run([OWN, same], 0, "tie, 1 times", "(best on both)", "gemm f32 nt 1-100x48x32\n",
+        "on A, m up to 16        naive ORDER=columns", "on B, m up to 100       tiled TILE=16",
+        "m 33               2.50 us       2.50 us  both are as fast", "card A (A)", quiet=["only in", "differ ("])
+    check(told(OWN, same)["ranges"][0]["ratio"] == 1.0, "--json compares ranges")
+    run([OWN, QUADRO], 0, "only in A", "only in B", "there is nothing to compare")
+    own = load(OWN)
+    (ours,) = own["ranges"]
+    theirs = dict(ours, segments=ours["segments"][1:],
+                  times=[dict(ours["times"][0], us=1.0), dict(ours["times"][1], us=2.6)])
+    other = save("other.json", dict(own, ranges=[theirs]))
+    run([OWN, other], 0, "m 1                2.00 us       1.00 us  B is 2 times as fast",
+        "on B, m up to 100       tiled", quiet=["on B, m up to 16", "m 100  "])
+
+
+test_papers()
+test_rows()
+test_filters()
+slow_profile = slower()
+test_large(slow_profile)
+test_cards()
+test_gaps(slow_profile)
+test_bad(slow_profile)
+test_small()
+end("diff", folder)
