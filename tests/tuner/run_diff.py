@@ -11,6 +11,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import xml.etree.ElementTree as xml
 
 from checks import check, end, make_home
 
@@ -238,6 +239,46 @@ def test_small():
         "on B, m up to 100       tiled", quiet=["on B, m up to 16", "m 100  "])
 
 
+# ---- the page -------------------------------------------------------------------------------------
+
+def page_of(a, b):
+    """The page as XML, and its text."""
+    path = os.path.join(folder, "page.html")
+    run([a, b, "--html", path], 0)
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    root = xml.fromstring(text.removeprefix("<!DOCTYPE html>"))
+    words = re.findall(r"""(?:src|href|url)\W+http|<script|@import|<link""", text)
+    check(not words, f"the page needs nothing from elsewhere: {words}")
+    return root, "\n".join("".join(element.itertext()) for element in root.iter())
+
+
+def circles(root):
+    return [each for each in root.iter() if each.tag.endswith("circle") and len(each)]
+
+
+def test_page(slow):
+    root, text = page_of(GTX, QUADRO)
+    check([element.text for element in root.find("body/div").iter("p")] == LINES.splitlines(), "the five lines")
+    check([each.get("class") for each in circles(root)] == ["t0 suspect"] * 3, "a hollow point for each problem")
+    for path in (GTX, QUADRO):
+        for _, kernel, micros in published(path):
+            check(f"{micros / 1000:.3f} ms" in text and kernel in text, f"the page has {kernel} of {micros} us")
+    heat = next(each for each in root.iter("table") if each.get("class") == "heat")
+    check(["".join(row.itertext()) for row in heat.iter("tr")] ==
+          ["shapef32 nn", "512x512x5127.99 *", "1024x1024x10244.4 *", "2048x2048x20484.4 *"], "types and shapes")
+    check("1.94 times (3 of 3)" in text and "2.49 times (3 of 3)" in text, "what the other's value costs")
+    check("architecture" in text and "sm_61" in text and "sm_30" in text, "facts of both cards")
+
+    root, text = page_of(slow, H200)
+    check("Slow <b>&\"1\"</b> (A) and H200 (B)" == root.find("body/h1").text, "a name is text, whatever it has")
+    check(not list(root.iter("b")), "and no element")
+    check(len(circles(root)) == 336, f"a point for each problem: {len(circles(root))}")
+    check("mmtune --device 0 --type i8 -x nt --shape=" in text, "the page has the commands")
+    page_of(OWN, QUADRO)
+    run([GTX, QUADRO, "--html", "/proc/none/page.html"], 1, "/proc/none")
+
+
 test_papers()
 test_rows()
 test_filters()
@@ -247,4 +288,5 @@ test_cards()
 test_gaps(slow_profile)
 test_bad(slow_profile)
 test_small()
+test_page(slow_profile)
 end("diff", folder)

@@ -209,6 +209,8 @@ static const struct row {
                             "tune, emit, merge, study", "default: standard output" },
     [MMT_OPTION_CSV] = { "--csv", 0, "FILE", mmt_option_read_word, "bench",
                          "also write a line for each library and problem" },
+    [MMT_OPTION_HTML] = { "--html", 0, "FILE", mmt_option_read_word, "diff",
+                          "also write a page for browsers, with pictures" },
     [MMT_OPTION_RESUME] = { "--resume", 0, NULL, NULL, "tune",
                             "go on from the journal; the default" },
     [MMT_OPTION_FRESH] = { "--fresh", 0, NULL, mmt_option_read_flag, "tune",

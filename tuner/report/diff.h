@@ -183,4 +183,8 @@ void mmt_diff_add_command(const struct mmt_diff_view *view, int side,
 void mmt_diff_print(const struct mmt_diff_view *view);
 void mmt_diff_print_json(const struct mmt_diff_view *view);
 
+/* Adds one page of HTML that is well-formed XML too, needs no network and runs no script.
+ */
+void mmt_diff_add_page(const struct mmt_diff_view *view, struct mmt_text *page);
+
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/near.h"
 #include "tuner/common/options.h"
 #include "tuner/report/diff.h"
@@ -16,12 +17,13 @@ static const char about[] =
     "was timed there. What a card has not timed of the other's best comes last, with\n"
     "the command that does it. Times that differ by no more than their spreads are\n"
     "called a tie; what rests on published figures that cannot be right is marked *.\n\n"
-    "  mmtune diff a.json b.json --type f32\n";
+    "  mmtune diff a.json b.json --type f32 --html page.html\n";
 
 struct request {
     const char *verb;
     char **paths;
     struct mmt_diff_filter filter;
+    const char *page; /* NULL: none */
     bool json, all;
 };
 
@@ -77,6 +79,18 @@ static void say_warnings(const struct sides *sides)
     }
 }
 
+static mmt_status write_page(const struct mmt_diff_view *view, const char *path,
+                             mmt_error *err)
+{
+    struct mmt_text page = { 0 };
+    mmt_diff_add_page(view, &page);
+    mmt_status status = page.failed
+                            ? mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the page")
+                            : mmt_file_replace(path, page.data, page.length, err);
+    mmt_text_finish(&page);
+    return status;
+}
+
 /* "f32 and f64": the types that a profile has problems of. */
 static void add_types(const struct mmt_profile *profile, struct mmt_text *text)
 {
@@ -116,6 +130,8 @@ static mmt_status tell(const struct request *request, const struct mmt_diff *dif
 {
     const struct mmt_diff_view view = { diff, request->paths, request->all };
     mmt_status status = check_left(diff, err);
+    if (!status && request->page)
+        status = write_page(&view, request->page, err);
     if (status)
         return status;
     if (request->json)
@@ -159,6 +175,7 @@ int mmt_verb_diff(int argc, char **argv)
           .what = "only problems of {}; default: all" },
         { .option = MMT_OPTION_COMMON, .out = &request.filter.common },
         { .option = MMT_OPTION_ALL, .out = &request.all },
+        { .option = MMT_OPTION_HTML, .out = &request.page },
         { .option = MMT_OPTION_JSON, .out = &request.json },
     };
     const struct mmt_command command = { argv[0], about, MMT_TAKES(takes), 2 };

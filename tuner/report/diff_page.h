@@ -1,0 +1,18 @@
+/* The pieces of diff's page for browsers. */
+#ifndef MMT_TUNER_REPORT_DIFF_PAGE_H
+#define MMT_TUNER_REPORT_DIFF_PAGE_H
+
+#include "tuner/report/diff.h"
+
+/* Adds text as it stands in an element or a quoted attribute of XML, which has no control
+ * characters. */
+void mmt_page_add_text(struct mmt_text *page, const char *text);
+
+/* Adds A's time over B's for each problem, over what the problem costs in FLOP, as SVG.
+ */
+void mmt_page_add_plot(struct mmt_text *page, const struct mmt_diff *diff);
+
+/* Adds the same as a table of shapes and types, in colours. */
+void mmt_page_add_heat(struct mmt_text *page, const struct mmt_diff *diff);
+
+#endif
