@@ -15,7 +15,7 @@ import xml.etree.ElementTree as xml
 
 from checks import check, end, make_home
 
-MMTUNE, ROOT, BAD = sys.argv[1:4]
+MMTUNE, ROOT, BAD = map(os.path.abspath, sys.argv[1:4])
 GTX, QUADRO = (f"{ROOT}/profiles/papers/{name}.json" for name in ("geforce-gtx-1060", "quadro-k5000"))
 H100, H200 = (f"{ROOT}/profiles/cuda-nvidia-{name}.json" for name in ("h100-80gb-hbm3", "h200"))
 OWN = os.path.join(ROOT, "tests/data/profiles/good/small.json")
@@ -24,7 +24,8 @@ folder, environment = make_home()
 
 def run(words, status, *said, quiet=()):
     """Runs diff; checks its status, what is said on either stream, and how wide; returns stdout."""
-    done = subprocess.run([MMTUNE, "diff", *words], capture_output=True, text=True, timeout=60, env=environment)
+    done = subprocess.run([MMTUNE, "diff", *words], capture_output=True, text=True, timeout=60, cwd=ROOT,
+                          env=environment)
     both = done.stdout + done.stderr
     wrong = [f"does not say {text!r}" for text in said if text not in both]
     wrong += [f"says {text!r}" for text in quiet if text in both]
@@ -202,6 +203,26 @@ def test_gaps(slow):
                     re.M), f"the text has the commands:\n{joined[:1500]}")
 
 
+# ---- the manual -----------------------------------------------------------------------------------
+
+def test_manual():
+    """What the manual's and README's commands print is what stands below them."""
+    for name, least in (("docs/manual/compare.md", 6), ("README.md", 1)):
+        with open(os.path.join(ROOT, name), encoding="utf-8") as file:
+            blocks = re.findall(r"^```(sh|text)\n(.*?)^```$", file.read(), re.M | re.S)
+        said, compared = None, 0
+        for kind, text in blocks:
+            if kind == "sh":
+                words = shlex.split(text)
+                diff = text.startswith("mmtune diff profiles/")
+                words = words[2:words.index("--html") if "--html" in words else None]
+                said = run(words, 0) if diff else None
+            elif said is not None:
+                compared += 1
+                check(text in said, f"{name} has what the command prints:\n{text}\nbut:\n{said}")
+        check(compared >= least, f"{name} shows what commands print: {compared}")
+
+
 # ---- bad input, and small profiles ---------------------------------------------------------------
 
 def test_bad(slow):
@@ -288,5 +309,6 @@ test_cards()
 test_gaps(slow_profile)
 test_bad(slow_profile)
 test_small()
+test_manual()
 test_page(slow_profile)
 end("diff", folder)
