@@ -60,7 +60,7 @@ K5000 (B) is 5.37 times as fast as GTX 1060 (A), the geometric mean of 3 problem
 From 4.4 times as fast (f32 nn 2048x2048x2048) to 7.99 times (f32 nn 512x512x512).
 By SHARED_LAYOUT, GTX 1060 prefers swap (index swap) on 3 of 3, K5000 pad (extra column) on 3 of 3.
 The other's choice takes 1.94 times as long on GTX 1060 (3 of 3), 2.49 times on K5000 (3 of 3).
-In doubt: 3 of 3 rest on suspect figures (*), 0 are ties within the noise, 3 tell no noise.
+In doubt: 3 of 3 rest on suspect figures (*), 0 are within the noise, 3 have no known noise.
 """
 
 

@@ -263,10 +263,10 @@ static void say_doubt(const struct story *story, struct mmt_text *text)
     const struct mmt_sum *total = &story->total;
     mmt_text_addf(text,
                   "In doubt: %zu of %zu rest on suspect figures (*), %zu %s within the "
-                  "noise, %zu tell%s no noise.",
+                  "noise, %zu %s no known noise.",
                   total->suspect, total->problems, total->ties,
-                  total->ties == 1 ? "is a tie" : "are ties", total->unknown,
-                  total->unknown == 1 ? "s" : "");
+                  total->ties == 1 ? "is" : "are", total->unknown,
+                  total->unknown == 1 ? "has" : "have");
 }
 
 static void say_nothing(const struct story *story, struct mmt_text line[MMT_DIFF_LINES])
