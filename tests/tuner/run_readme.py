@@ -65,7 +65,7 @@ def only(found, what):
 
 def told():
     """What README says that its program prints."""
-    return only(blocks("text"), "output")
+    return only([block for block in blocks("text") if "cards" not in block and "K5000" not in block], "output")
 
 
 def block_with(words):
