@@ -4,19 +4,12 @@
 #include <stdio.h>
 
 #include "device/library.h"
+#include "device/primary.h"
 #include "studies/longvector.h"
 
 enum { BATCH = 20, RUNS = 3, STEP = 4 };
 
 struct cublas_handle;
-
-struct driver {
-    int (*cuDeviceGet)(int *device, int ordinal);
-    int (*cuDevicePrimaryCtxRetain)(void **context, int device);
-    int (*cuDevicePrimaryCtxRelease_v2)(int device);
-    int (*cuCtxGetCurrent)(void **context);
-    int (*cuCtxSetCurrent)(void *context);
-};
 
 struct functions {
     int (*cublasCreate_v2)(struct cublas_handle **);
@@ -30,23 +23,11 @@ struct functions {
 
 /* cuBLAS in the device's primary context, with work on the timer's queue. */
 struct cublas {
-    struct driver driver;
+    struct mmt_primary primary;
     struct functions call;
     struct cublas_handle *handle;
-    void *before; /* the thread's context before ours */
-    int device;
-    bool retained;
 };
 
-#define FN(name) #name, offsetof(struct driver, name), false
-static const struct mmt_symbol driver_symbols[] = {
-    { FN(cuDeviceGet) },
-    { FN(cuDevicePrimaryCtxRetain) },
-    { FN(cuDevicePrimaryCtxRelease_v2) },
-    { FN(cuCtxGetCurrent) },
-    { FN(cuCtxSetCurrent) },
-};
-#undef FN
 #define FN(name) #name, offsetof(struct functions, name), false
 static const struct mmt_symbol symbols[] = {
     { FN(cublasCreate_v2) }, { FN(cublasDestroy_v2) }, { FN(cublasSetStream_v2) },
@@ -58,10 +39,7 @@ static void close_cublas(struct cublas *c)
 {
     if (c->handle)
         c->call.cublasDestroy_v2(c->handle);
-    if (c->retained) {
-        c->driver.cuCtxSetCurrent(c->before);
-        c->driver.cuDevicePrimaryCtxRelease_v2(c->device);
-    }
+    mmt_primary_leave(&c->primary);
     *c = (struct cublas){ .handle = NULL };
 }
 
@@ -74,10 +52,6 @@ static bool load_cublas(struct cublas *c, char why[256])
         "/usr/local/cuda/lib64/libcublas.so.13",
         "/usr/local/cuda/lib64/libcublas.so.12",
     };
-    if (!mmt_library_open("libcuda.so.1", driver_symbols,
-                          sizeof driver_symbols / sizeof *driver_symbols, &c->driver,
-                          why))
-        return false;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (mmt_library_open(files[i], symbols, sizeof symbols / sizeof *symbols,
                              &c->call, why))
@@ -89,7 +63,7 @@ static bool load_cublas(struct cublas *c, char why[256])
 static bool open_cublas(const struct mmt_study_device *device, mmt_queue queue,
                         struct cublas *out, char why[256])
 {
-    void *context = NULL;
+    mmt_error err;
     int ordinal;
 
     *out = (struct cublas){ .handle = NULL };
@@ -99,16 +73,12 @@ static bool open_cublas(const struct mmt_study_device *device, mmt_queue queue,
     }
     if (!load_cublas(out, why))
         return false;
-    int code = out->driver.cuDeviceGet(&out->device, ordinal);
-    if (!code)
-        code = out->driver.cuDevicePrimaryCtxRetain(&context, out->device);
-    out->retained = !code;
-    if (!code)
-        code = out->driver.cuCtxGetCurrent(&out->before);
-    if (!code)
-        code = out->driver.cuCtxSetCurrent(context);
-    if (!code)
-        code = out->call.cublasCreate_v2(&out->handle);
+    if (mmt_primary_enter(&out->primary, ordinal, &err)) {
+        snprintf(why, 256, "%.255s", err.text);
+        close_cublas(out);
+        return false;
+    }
+    int code = out->call.cublasCreate_v2(&out->handle);
     if (!code)
         code = out->call.cublasSetStream_v2(out->handle, queue);
     if (!code)

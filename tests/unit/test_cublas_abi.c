@@ -121,11 +121,10 @@ static void check_descriptors(const struct mmt_lt_functions *call)
 
 int main(void)
 {
-    struct mmt_lt_driver driver;
     struct mmt_lt_functions functions;
     mmt_error err = { 0 };
 
-    if (mmt_lt_open(&driver, &functions, &err))
+    if (mmt_lt_open(&functions, &err))
         SKIP("%s", err.text);
     CHECK(functions.cublasLtGetVersion() >= 110000);
     check_descriptors(&functions);

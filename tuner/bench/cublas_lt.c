@@ -2,15 +2,6 @@
 
 #include "device/library.h"
 
-#define FN(name) #name, offsetof(struct mmt_lt_driver, name), false
-static const struct mmt_symbol driver_symbols[] = {
-    { FN(cuDeviceGet) },
-    { FN(cuDevicePrimaryCtxRetain) },
-    { FN(cuDevicePrimaryCtxRelease_v2) },
-    { FN(cuCtxGetCurrent) },
-    { FN(cuCtxSetCurrent) },
-};
-#undef FN
 #define FN(name) #name, offsetof(struct mmt_lt_functions, name), false
 static const struct mmt_symbol symbols[] = {
     { FN(cublasLtGetVersion) },
@@ -33,8 +24,7 @@ static const struct mmt_symbol symbols[] = {
 };
 #undef FN
 
-mmt_status mmt_lt_open(struct mmt_lt_driver *driver, struct mmt_lt_functions *functions,
-                       mmt_error *err)
+mmt_status mmt_lt_open(struct mmt_lt_functions *functions, mmt_error *err)
 {
     static const char *const files[] = {
         "libcublasLt.so.13",
@@ -45,10 +35,6 @@ mmt_status mmt_lt_open(struct mmt_lt_driver *driver, struct mmt_lt_functions *fu
     };
     char why[256];
 
-    if (!mmt_library_open("libcuda.so.1", driver_symbols,
-                          sizeof driver_symbols / sizeof *driver_symbols, driver, why))
-        return mmt_fail(err, MMT_ERROR_NOT_FOUND, "NVIDIA's driver is not there: %s",
-                        why);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (mmt_library_open(files[i], symbols, sizeof symbols / sizeof *symbols,
                              functions, why))

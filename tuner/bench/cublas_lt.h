@@ -1,6 +1,6 @@
-/* cuBLASLt and what it needs of CUDA's driver, opened at run time. Types and the few
- * values that are needed are written out here; they are part of the ABI since version 11,
- * and a test holds them against the toolkit's own header where that is installed. */
+/* cuBLASLt, opened at run time. Types and the few values that are needed are written out
+ * here; they are part of the ABI since version 11, and a test holds them against the
+ * toolkit's own header where that is installed. */
 #ifndef MMT_TUNER_BENCH_CUBLAS_LT_H
 #define MMT_TUNER_BENCH_CUBLAS_LT_H
 
@@ -49,14 +49,6 @@ struct mmt_lt_heuristic {
     float waves;
     int reserved[4];
 };
-struct mmt_lt_driver {
-    int (*cuDeviceGet)(int *device, int ordinal);
-    int (*cuDevicePrimaryCtxRetain)(void **context, int device);
-    int (*cuDevicePrimaryCtxRelease_v2)(int device);
-    int (*cuCtxGetCurrent)(void **context);
-    int (*cuCtxSetCurrent)(void *context);
-};
-
 struct mmt_lt_functions {
     size_t (*cublasLtGetVersion)(void);
     const char *(*cublasLtGetStatusName)(int status);
@@ -94,8 +86,7 @@ struct mmt_lt_functions {
                           void *workspace, size_t workspace_size, void *stream);
 };
 
-/* The error says which of the two libraries is missing, and how to get it. */
-mmt_status mmt_lt_open(struct mmt_lt_driver *driver, struct mmt_lt_functions *functions,
-                       mmt_error *err);
+/* Where it is missing the error says how to get it. */
+mmt_status mmt_lt_open(struct mmt_lt_functions *functions, mmt_error *err);
 
 #endif

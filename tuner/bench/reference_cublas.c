@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "tuner/bench/cublas_lt.h"
+#include "device/primary.h"
 #include "tuner/bench/reference.h"
 #include "tuner/verify/session_internal.h"
 #include "tuner/measure/stats.h"
@@ -23,12 +24,10 @@ static const double trial_seconds =
 static const double hopeless = 1.3; /* times slower than the best, twice: tried no more */
 
 struct cublas {
-    struct mmt_lt_driver driver;
+    struct mmt_primary primary; /* cuBLASLt works in the thread's current context */
     struct mmt_lt_functions call;
     mmt_device *device;
-    int ordinal, cuda_device;
-    bool retained;
-    void *before; /* the thread's context before ours */
+    int ordinal;
     struct mmt_lt_handle *handle;
     mmt_operand workspace;
 
@@ -61,32 +60,11 @@ static mmt_status fail_call(const struct cublas *self, int code, const char *cal
  * ---------------------------------------------------------------------------
  */
 
-/* cuBLASLt works in the thread's current context, which has to be the device's. */
-static mmt_status enter_context(struct cublas *self, mmt_error *err)
-{
-    void *context = NULL;
-    int code = self->driver.cuDeviceGet(&self->cuda_device, self->ordinal);
-
-    if (!code)
-        code = self->driver.cuDevicePrimaryCtxRetain(&context, self->cuda_device);
-    self->retained = !code;
-    if (!code)
-        code = self->driver.cuCtxGetCurrent(&self->before);
-    if (!code)
-        code = self->driver.cuCtxSetCurrent(context);
-    if (code)
-        return mmt_fail_native(err, MMT_ERROR_DEVICE, code,
-                               "CUDA's driver does not give the context of device %d to "
-                               "cuBLASLt: error %d",
-                               self->ordinal, code);
-    return MMT_OK;
-}
-
 static mmt_status start_cublas(struct cublas *self, mmt_error *err)
 {
-    mmt_status status = mmt_lt_open(&self->driver, &self->call, err);
+    mmt_status status = mmt_lt_open(&self->call, err);
     if (status == MMT_OK)
-        status = enter_context(self, err);
+        status = mmt_primary_enter(&self->primary, self->ordinal, err);
     if (status == MMT_OK)
         status = mmt_buffer_create(self->device, workspace_bytes, &self->workspace, err);
     if (status != MMT_OK)
@@ -125,10 +103,7 @@ static void close_cublas(void *given)
         self->call.cublasLtDestroy(self->handle);
     if (self->workspace.handle)
         mmt_buffer_free(self->device, self->workspace);
-    if (self->retained) {
-        self->driver.cuCtxSetCurrent(self->before);
-        self->driver.cuDevicePrimaryCtxRelease_v2(self->cuda_device);
-    }
+    mmt_primary_leave(&self->primary);
     free(self);
 }
 
