@@ -7,7 +7,7 @@
  *     |C - exact| <= 2^-24 (|exact| + (10 + s) |A| |B|) + (1 + s) 2^-150
  *
  * which is the last rounding; of the products what is left out, 1, and what each of a
- * stage's four instructions may cut off, 2, and a little of the lower thirds; and a
+ * stage's four instructions may cut off, 2, and a little of the lower slices; and a
  * rounding for each stage, of subnormal sums half of 2^-149. FFMA rounds k times. Where
  * |A| |B| is beyond the largest f32, C may be infinite or NaN: that depends on the order
  * of the sum.

@@ -1,5 +1,4 @@
-/* The journal: what is written is read again, also where a crash cut it at any byte. And
- * the lines between the tuner and its workers. */
+/* The journal: what is written is read again, also where a crash cut it at any byte. */
 #include "tests/support/test.h"
 
 #include <unistd.h>
@@ -566,50 +565,6 @@ static void test_deleted(void)
     }
 }
 
-static void test_wire(void)
-{
-    struct mmt_record record = make_record(0);
-    struct mmt_job job = { .task = MMT_TASK_FINALS,
-                           .problem = record.problem,
-                           .seed = 7,
-                           .count = 2,
-                           .configs = { record.config, record.config },
-                           .verify = { true, false },
-                           .best_seconds = 0.5,
-                           .best_mhz = 1980,
-                           .low_priority = true,
-                           .power_limited = true,
-                           .epilogues = true };
-    struct mmt_job back;
-    struct mmt_reply reply = { .count = 2, .spoilt = true }, heard;
-    struct mmt_text line = { 0 };
-    mmt_error err = { 0 };
-    CHECK(mmt_wire_write_job(&job, &line) && mmt_wire_read_job(line.data, &back, &err));
-    CHECK(back.task == job.task && back.count == 2 && back.verify[0] && !back.verify[1] &&
-          back.seed == 7 && back.best_seconds == 0.5 && back.best_mhz == 1980 &&
-          back.low_priority && back.power_limited && back.epilogues && !back.is_short &&
-          mmt_problem_equal(&back.problem, &job.problem) &&
-          mmt_config_equal(&back.configs[1], &job.configs[1]));
-    mmt_text_finish(&line);
-    reply.roofline = (struct mmt_roofline){ .peak_flops = { [MMT_I8] = 7e12 },
-                                            .peak_spread = { [MMT_I8] = 0.25 },
-                                            .bandwidth = 3e12,
-                                            .bandwidth_spread = 0.125 };
-    reply.results[0] = record.result;
-    reply.results[1] = make_record(1).result;
-    snprintf(reply.results[1].reason, MMT_REASON_SIZE, "not \xff UTF-8");
-    snprintf(reply.cache, sizeof reply.cache, "no room in \xff");
-    CHECK(mmt_wire_write_reply(&reply, &line) && mmt_wire_read_reply(line.data, &heard));
-    CHECK_EQ_STR(heard.cache, "no room in ?");
-    CHECK(heard.count == 2 && heard.spoilt &&
-          !memcmp(&heard.roofline, &reply.roofline, sizeof heard.roofline) &&
-          heard.results[0].time.median == record.result.time.median);
-    CHECK_EQ_STR(heard.results[1].reason, "not ? UTF-8");
-    mmt_text_finish(&line);
-    CHECK(!mmt_wire_read_job("{}", &back, &err) && !mmt_wire_read_job("x", &back, &err));
-    CHECK(!mmt_wire_read_reply("{}", &heard) && !mmt_wire_read_reply("", &heard));
-}
-
 int main(void)
 {
     char name[300];
@@ -628,7 +583,6 @@ int main(void)
     test_whole_again();
     test_held();
     test_deleted();
-    test_wire();
     snprintf(name, sizeof name, "%s.journal", path);
     remove(name);
     return test_end("journal");

@@ -8,6 +8,7 @@
 #include "costmodel/costmodel.h"
 #include "runtime/runtime.h"
 #include "tests/support/test.h"
+#include "tests/support/synthetic_device.h"
 #include "tuner/model/pruning.h"
 #include "tuner/tune/tune.h"
 
@@ -17,27 +18,12 @@ static char path[256];
 
 static struct mmt_caps gpu(void)
 {
-    return (struct mmt_caps){
-        .backend = "null",
-        .name = "Testing",
-        .architecture = "sm_90",
-        .compiler = "none",
-        .dialect = MMT_CUDA_CXX,
-        .kind = MMT_GPU,
-        .f64 = true,
-        .max_threads = 1024,
-        .max_block = { 1024, 1024, 64 },
-        .max_grid = { INT32_MAX, 65535, 65535 },
-        .shared = 232448,
-        .shared_per_sm = 233472,
-        .registers = 65536,
-        .registers_per_thread = 255,
-        .registers_per_sm = 65536,
-        .threads_per_sm = 2048,
-        .blocks_per_sm = 32,
-        .sms = 132,
-        .warp = 32,
-    };
+    struct mmt_caps caps = synthetic_gpu();
+    strcpy(caps.backend, "null");
+    strcpy(caps.name, "Testing");
+    strcpy(caps.architecture, "sm_90");
+    strcpy(caps.compiler, "none");
+    return caps;
 }
 
 static mmt_problem product(int64_t m, int64_t n, int64_t k)

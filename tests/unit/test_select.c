@@ -2,27 +2,7 @@
  * room for; test_kernel_selection.c has the portfolios. */
 #include "runtime/runtime.h"
 #include "tests/support/test.h"
-
-static struct mmt_caps gpu(void)
-{
-    return (struct mmt_caps){
-        .dialect = MMT_CUDA_CXX,
-        .kind = MMT_GPU,
-        .f64 = true,
-        .max_threads = 1024,
-        .max_block = { 1024, 1024, 64 },
-        .max_grid = { INT32_MAX, 65535, 65535 },
-        .shared = 232448,
-        .shared_per_sm = 233472,
-        .registers = 65536,
-        .registers_per_thread = 255,
-        .registers_per_sm = 65536,
-        .threads_per_sm = 2048,
-        .blocks_per_sm = 32,
-        .sms = 132,
-        .warp = 32,
-    };
-}
+#include "tests/support/synthetic_device.h"
 
 static mmt_problem normal(mmt_type type, int64_t m, int64_t n, int64_t k)
 {
@@ -45,7 +25,7 @@ static const char *selected(const struct mmt_profile *profile, const mmt_problem
                             int *why)
 {
     static char text[512];
-    struct mmt_caps caps = gpu();
+    struct mmt_caps caps = synthetic_gpu();
     struct mmt_selection selection;
     struct mmt_text printed = { 0 };
     mmt_error err;
@@ -112,7 +92,7 @@ static void check_m(const struct mmt_profile *profile, int64_t m, const char *ti
 static void test_select_range(void)
 {
     struct mmt_profile *profile = mmt_profile_create();
-    struct mmt_caps caps = gpu();
+    struct mmt_caps caps = synthetic_gpu();
     mmt_problem wide = normal(MMT_F32, 300, 512, 512);
     int why;
 
@@ -210,7 +190,7 @@ static void test_select_foreign_entries(void)
 
 static void test_no_double(void)
 {
-    struct mmt_caps caps = gpu();
+    struct mmt_caps caps = synthetic_gpu();
     mmt_problem problem = normal(MMT_F64, 64, 64, 64);
     struct mmt_selection selection;
     mmt_error err;
@@ -226,12 +206,12 @@ static void test_no_double(void)
 /* How many blocks with that memory a multiprocessor of the card above has room for. */
 static size_t fit(size_t shared)
 {
-    return gpu().shared_per_sm / (shared + 1024);
+    return synthetic_gpu().shared_per_sm / (shared + 1024);
 }
 
 static void test_spread(void)
 {
-    struct mmt_caps caps = gpu();
+    struct mmt_caps caps = synthetic_gpu();
     struct mmt_launch launch = { .grid = { 64, 2, 1 },
                                  .shared = 40000,
                                  .pdl_waits = true };

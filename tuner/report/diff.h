@@ -169,6 +169,11 @@ void mmt_diff_add_knobs(const struct mmt_both *both, int width, struct mmt_text 
 /* "B 7.99 times *": who is faster and by how much; "tie", and * for what is suspect. */
 void mmt_diff_add_faster(const struct mmt_both *both, struct mmt_text *text);
 
+/* "* A, Table 1.4, shared: …": adds why a row is suspect, and returns whether it says
+ * what no row before it does. */
+bool mmt_diff_add_note(const struct mmt_diff *diff, int side, size_t row,
+                       struct mmt_text *text);
+
 /* What diff is asked to tell. */
 struct mmt_diff_view {
     const struct mmt_diff *diff;

@@ -91,6 +91,17 @@ void mmt_diff_add_faster(const struct mmt_both *both, struct mmt_text *text)
         mmt_text_add(text, " *");
 }
 
+bool mmt_diff_add_note(const struct mmt_diff *diff, int side, size_t row,
+                       struct mmt_text *text)
+{
+    const struct mmt_row *it = &diff->rows[side].row[row];
+    if (!mmt_rows_first_note(&diff->rows[side], row))
+        return false;
+    mmt_text_addf(text, "* %c, %s, %s: %s", 'A' + side, it->published->where, it->name,
+                  it->published->note);
+    return true;
+}
+
 void mmt_diff_add_knobs(const struct mmt_both *both, int width, struct mmt_text *text)
 {
     enum { MORE = 5 }; /* columns of ", +12" */

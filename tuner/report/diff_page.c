@@ -304,12 +304,9 @@ static void add_notes(struct mmt_text *page, const struct mmt_diff *diff)
 {
     for (int side = 0; side < 2; side++)
         for (size_t i = 0; i < diff->rows[side].count; i++) {
-            const struct mmt_row *row = &diff->rows[side].row[i];
             struct mmt_text note = { 0 };
-            if (!mmt_rows_first_note(&diff->rows[side], i))
+            if (!mmt_diff_add_note(diff, side, i, &note))
                 continue;
-            mmt_text_addf(&note, "* %c, %s, %s: %s", 'A' + side, row->published->where,
-                          row->name, row->published->note);
             add_element(page, "p class=\"note\"", mmt_text_string(&note));
             mmt_text_add(page, "\n");
             mmt_text_finish(&note);

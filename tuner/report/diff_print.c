@@ -433,12 +433,9 @@ static void add_notes(const struct mmt_diff *diff, struct mmt_text *out)
 {
     for (int side = 0; side < 2; side++)
         for (size_t i = 0; i < diff->rows[side].count; i++) {
-            const struct mmt_row *row = &diff->rows[side].row[i];
             struct mmt_text note = { 0 };
-            if (!mmt_rows_first_note(&diff->rows[side], i))
+            if (!mmt_diff_add_note(diff, side, i, &note))
                 continue;
-            mmt_text_addf(&note, "* %c, %s, %s: %s", 'A' + side, row->published->where,
-                          row->name, row->published->note);
             mmt_text_add(out, "\n");
             mmt_print_wrapped(mmt_text_string(&note), 0, 0, MMT_DIFF_WIDTH, out);
             mmt_text_finish(&note);

@@ -1,0 +1,59 @@
+/* The lines between the tuner and its workers. */
+#include "tests/support/test.h"
+
+#include "tuner/worker/worker.h"
+
+static void test_wire(void)
+{
+    const mmt_problem product = mmt_gemm_problem(MMT_F32, 64, 48, 32);
+    const struct mmt_result timed = {
+        .outcome = MMT_TIMED, .time = { 1e-3, 1e-5, 7 }, .registers = 64, .shared = 4096
+    };
+    struct mmt_config config;
+    struct mmt_job job = { .task = MMT_TASK_FINALS,
+                           .seed = 7,
+                           .count = 2,
+                           .verify = { true, false },
+                           .best_seconds = 0.5,
+                           .best_mhz = 1980,
+                           .low_priority = true,
+                           .power_limited = true,
+                           .epilogues = true };
+    struct mmt_job back;
+    struct mmt_reply reply = { .count = 2, .spoilt = true }, heard;
+    struct mmt_text line = { 0 };
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_problem_normalise(&product, &job.problem, &err), err);
+    CHECK_OK(mmt_config_parse("tiled TILE=32", &config, &err), err);
+    job.configs[0] = job.configs[1] = config;
+    CHECK(mmt_wire_write_job(&job, &line) && mmt_wire_read_job(line.data, &back, &err));
+    CHECK(back.task == job.task && back.count == 2 && back.verify[0] && !back.verify[1] &&
+          back.seed == 7 && back.best_seconds == 0.5 && back.best_mhz == 1980 &&
+          back.low_priority && back.power_limited && back.epilogues && !back.is_short &&
+          mmt_problem_equal(&back.problem, &job.problem) &&
+          mmt_config_equal(&back.configs[1], &job.configs[1]));
+    mmt_text_finish(&line);
+    reply.roofline = (struct mmt_roofline){ .peak_flops = { [MMT_I8] = 7e12 },
+                                            .peak_spread = { [MMT_I8] = 0.25 },
+                                            .bandwidth = 3e12,
+                                            .bandwidth_spread = 0.125 };
+    reply.results[0] = timed;
+    reply.results[1] = (struct mmt_result){ .outcome = MMT_WRONG };
+    snprintf(reply.results[1].reason, MMT_REASON_SIZE, "not \xff UTF-8");
+    snprintf(reply.cache, sizeof reply.cache, "no room in \xff");
+    CHECK(mmt_wire_write_reply(&reply, &line) && mmt_wire_read_reply(line.data, &heard));
+    CHECK_EQ_STR(heard.cache, "no room in ?");
+    CHECK(heard.count == 2 && heard.spoilt &&
+          !memcmp(&heard.roofline, &reply.roofline, sizeof heard.roofline) &&
+          heard.results[0].time.median == timed.time.median);
+    CHECK_EQ_STR(heard.results[1].reason, "not ? UTF-8");
+    mmt_text_finish(&line);
+    CHECK(!mmt_wire_read_job("{}", &back, &err) && !mmt_wire_read_job("x", &back, &err));
+    CHECK(!mmt_wire_read_reply("{}", &heard) && !mmt_wire_read_reply("", &heard));
+}
+
+int main(void)
+{
+    test_wire();
+    return test_end("wire");
+}
