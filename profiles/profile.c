@@ -24,6 +24,7 @@ void mmt_profile_free(mmt_profile *profile)
         return;
     free(profile->entries);
     free(profile->ranges);
+    free(profile->verdicts);
     free(profile->portfolio);
     free(profile->models);
     free(profile->pruning);

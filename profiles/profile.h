@@ -3,6 +3,7 @@
 #ifndef MMT_PROFILES_PROFILE_H
 #define MMT_PROFILES_PROFILE_H
 
+#include "base/call.h"
 #include "generator/generator.h"
 
 enum { MMT_PROFILE_FORMAT = 1 };
@@ -158,6 +159,8 @@ struct mmt_roofline {
     double peak_spread[MMT_NUM_TYPES], bandwidth_spread;
 };
 
+struct mmt_verdict; /* below */
+
 struct mmt_profile {
     /* The device that it speaks of. */
     struct mmt_caps caps;
@@ -175,6 +178,8 @@ struct mmt_profile {
     size_t num_entries;
     struct mmt_range *ranges;
     size_t num_ranges;
+    struct mmt_verdict *verdicts;
+    size_t num_verdicts;
     struct mmt_portfolio_kernel *portfolio;
     size_t num_portfolio;
     struct mmt_model *models; /* one for each family of a layer */
@@ -265,20 +270,37 @@ void mmt_range_print(const struct mmt_range *range, struct mmt_text *text);
 const struct mmt_yardstick *mmt_profile_yardstick(const struct mmt_profile *profile,
                                                   const mmt_problem *problem);
 
+/* ---- verdicts: whether to take a program's call over --------------------------------
+ */
+
 /* Ours counts as faster from that part on: below it, two runs may differ. */
 #define MMT_FASTER_MARGIN 0.02
 
-enum mmt_faster {
-    MMT_FASTER_UNKNOWN, /* no record, or one of another driver or library version */
-    MMT_FASTER_OURS,    /* by the margin at least */
-    MMT_FASTER_THEIRS,  /* or as fast, within the margin */
+/* Ours and the library's times on a call, in turn, on this device; the library called as
+ * the program calls it. Where the verdict is for ours, `config` computes it. */
+struct mmt_verdict {
+    struct mmt_call call;  /* its workspace is the most that ours may use, in bytes */
+    mmt_f32_mode f32_mode; /* under which ours was selected; strict but for f32 */
+    struct mmt_config config;
+    char template_hash[33]; /* of the template as it was measured */
+    char library[48];       /* "cuBLAS 13.1.0"; holds for that version alone */
+    char driver[64];        /* as mmt_caps has it; holds for that driver alone */
+    char date[32];          /* ISO 8601, UTC */
+    double ours, theirs;    /* medians, seconds */
+    int layer;              /* of the profile's layers; not in a file */
 };
 
-/* Whether the entry of a normalised problem beats the first algorithm of the library, by
- * a record of this driver and this version: as struct mmt_yardstick spells them. */
-enum mmt_faster mmt_profile_faster(const struct mmt_profile *profile,
-                                   const mmt_problem *problem, const char *driver,
-                                   const char *library);
+/* Puts a verdict in the place of the one of the same call, mode and library. */
+mmt_status mmt_profile_replace_verdict(struct mmt_profile *profile,
+                                       const struct mmt_verdict *verdict, mmt_error *err);
+
+/* What becomes of a call by its verdict: MMT_FATE_TAKEN and *out where ours is faster by
+ * the margin, else MMT_FATE_SLOWER, _STALE or _UNKNOWN. Under MMT_F32_EMULATED the faster
+ * of both modes' counts. */
+enum mmt_fate mmt_profile_verdict(const struct mmt_profile *profile,
+                                  const struct mmt_call *call, mmt_f32_mode f32_mode,
+                                  const char *driver, const char *library,
+                                  const struct mmt_verdict **out);
 
 /* ---- layers: several profiles as one --------------------------------------------- */
 

@@ -1,0 +1,82 @@
+/* What programs ask other libraries for. */
+#include "base/call.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const clients[MMT_NUM_CLIENTS] = { "mmtune", "cublas", "cublaslt",
+                                                      "blas" };
+
+static const char *const fates[MMT_NUM_FATES] = {
+    [MMT_FATE_TAKEN] = "taken",         [MMT_FATE_RECORDED] = "recorded",
+    [MMT_FATE_UNKNOWN] = "no verdict",  [MMT_FATE_SLOWER] = "library faster",
+    [MMT_FATE_STALE] = "verdict void",  [MMT_FATE_NOT_READY] = "plan not ready",
+    [MMT_FATE_FAILED] = "plan failed",  [MMT_FATE_WORKSPACE] = "workspace",
+    [MMT_FATE_ALIGNMENT] = "alignment", [MMT_FATE_POINTERS] = "pointer mode",
+    [MMT_FATE_FEATURE] = "feature",     [MMT_FATE_CONTEXT] = "other context",
+};
+
+static int parse(const char *const *names, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (!strcmp(names[i], name))
+            return i;
+    return -1;
+}
+
+const char *mmt_client_name(enum mmt_client client)
+{
+    return clients[client];
+}
+
+int mmt_client_parse(const char *name)
+{
+    return parse(clients, MMT_NUM_CLIENTS, name);
+}
+
+const char *mmt_fate_name(enum mmt_fate fate)
+{
+    return fates[fate];
+}
+
+int mmt_fate_parse(const char *name)
+{
+    return parse(fates, MMT_NUM_FATES, name);
+}
+
+bool mmt_call_equal(const struct mmt_call *a, const struct mmt_call *b)
+{
+    return a->client == b->client && a->adds == b->adds &&
+           mmt_problem_equal(&a->problem, &b->problem);
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 32;
+}
+
+uint64_t mmt_call_hash(const struct mmt_call *call)
+{
+    const mmt_problem *problem = &call->problem;
+    const unsigned kind =
+        (unsigned) call->client | (unsigned) call->adds << 4 |
+        (unsigned) problem->op << 5 | (unsigned) problem->type << 8 |
+        (unsigned) problem->out << 12 | (unsigned) problem->trans_a << 16 |
+        (unsigned) problem->trans_b << 18 | (unsigned) problem->bias << 20 |
+        (unsigned) problem->activation << 22;
+    const int64_t sizes[] = { problem->m,       problem->n,        problem->k,
+                              problem->lda,     problem->ldb,      problem->ldc,
+                              problem->batch,   problem->stride_a, problem->stride_b,
+                              problem->stride_c };
+    uint64_t hash = mix(0, kind);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        hash = mix(hash, (uint64_t) sizes[i]);
+    return hash;
+}
+
+void mmt_call_cublas_name(size_t version, char out[48])
+{
+    snprintf(out, 48, "cuBLAS %zu.%zu.%zu", version / 10000, version / 100 % 100,
+             version % 100);
+}

@@ -1,0 +1,67 @@
+/* Calls: which product a program asked a library for, and what became of it.
+ *
+ * Programs that were written for another library are recorded, tuned and served by these:
+ * recording/ writes them down, a profile's verdicts say whose kernel is faster, and
+ * dropin/ sends each call there. */
+#ifndef MMT_BASE_CALL_H
+#define MMT_BASE_CALL_H
+
+#include <stdbool.h>
+
+#include "base/problem.h"
+
+/* Whom the program asked. */
+enum mmt_client {
+    MMT_CLIENT_MMTUNE,   /* this library: plans that no entry of a profile serves */
+    MMT_CLIENT_CUBLAS,   /* cublasGemmEx, cublasSgemm_v2 and the like */
+    MMT_CLIENT_CUBLASLT, /* cublasLtMatmul */
+    MMT_CLIENT_BLAS,     /* sgemm and dgemm of Fortran: matrices in host memory */
+};
+enum { MMT_NUM_CLIENTS = MMT_CLIENT_BLAS + 1 };
+
+/* What a program asked for, as far as a kernel's time and its right to serve depend on
+ * it. Zero all of it before filling it in: calls are hashed as bytes are. */
+struct mmt_call {
+    enum mmt_client client;
+    mmt_problem problem; /* row-major and normalised */
+    bool adds;           /* beta is not 0 */
+    size_t workspace;    /* bytes that the caller gave its library for this; 0: none, the
+                          * library takes its own */
+};
+
+/* What became of a call. */
+enum mmt_fate {
+    MMT_FATE_TAKEN = 0, /* ours computed it; the others passed to the library: */
+    MMT_FATE_RECORDED,  /* nothing is taken over while recording */
+    MMT_FATE_UNKNOWN,   /* no verdict: it was not tuned */
+    MMT_FATE_SLOWER,    /* the library is faster, or as fast */
+    MMT_FATE_STALE,     /* the verdict is of another driver or library version */
+    MMT_FATE_NOT_READY, /* its plan was still being made */
+    MMT_FATE_FAILED,    /* its plan could not be made */
+    MMT_FATE_WORKSPACE, /* ours needs more workspace than there is */
+    MMT_FATE_ALIGNMENT, /* an operand begins at no multiple of 16 bytes */
+    MMT_FATE_POINTERS,  /* scalars in device memory, or a pointer mode we have not */
+    MMT_FATE_FEATURE,   /* something else that we have not; never recorded as a call */
+    MMT_FATE_CONTEXT,   /* another context than the device's primary one */
+};
+enum { MMT_NUM_FATES = MMT_FATE_CONTEXT + 1 };
+
+/* "cublas", "cublaslt", …; and back, or -1. */
+const char *mmt_client_name(enum mmt_client client);
+int mmt_client_parse(const char *name);
+
+/* "taken", "no verdict", …: short words for tables; and back, or -1. */
+const char *mmt_fate_name(enum mmt_fate fate);
+int mmt_fate_parse(const char *name);
+
+/* Whether two calls are of one kind: all but the workspace is the same. */
+bool mmt_call_equal(const struct mmt_call *a, const struct mmt_call *b);
+
+/* For tables of calls; equal calls have equal ones. */
+uint64_t mmt_call_hash(const struct mmt_call *call);
+
+/* How cuBLAS is named with its version, by what cublasLtGetVersion and
+ * cublasGetVersion_v2 answer: "cuBLAS 13.1.0". The same everywhere: it is compared. */
+void mmt_call_cublas_name(size_t version, char out[48]);
+
+#endif
