@@ -571,3 +571,8 @@ void mmt_file_cache_folder(struct mmt_text *text)
 {
     add_xdg(text, secure_getenv("XDG_CACHE_HOME"), "/.cache");
 }
+
+void mmt_file_state_folder(struct mmt_text *text)
+{
+    add_xdg(text, secure_getenv("XDG_STATE_HOME"), "/.local/state");
+}

@@ -53,9 +53,11 @@ mmt_status mmt_file_read_open(int fd, const char *path, size_t limit,
 
 /* ---- where they live -------------------------------------------------------------- */
 
-/* Add "$XDG_DATA_HOME/mmtune" (where profiles live) or "$XDG_CACHE_HOME/mmtune" to *text,
- * with the defaults of the XDG base directory specification. */
+/* Add "$XDG_DATA_HOME/mmtune" (where profiles live), "$XDG_CACHE_HOME/mmtune" or
+ * "$XDG_STATE_HOME/mmtune" (where recordings live) to *text, with the defaults of the XDG
+ * base directory specification. */
 void mmt_file_data_folder(struct mmt_text *text);
 void mmt_file_cache_folder(struct mmt_text *text);
+void mmt_file_state_folder(struct mmt_text *text);
 
 #endif

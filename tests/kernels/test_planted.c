@@ -179,9 +179,9 @@ static void restore(const struct fault *fault, struct mmt_text *right)
     mmt_text_finish(right);
 }
 
-static struct mmt_verdict judge(mmt_device *device, const struct fault *fault)
+static struct mmt_judgement judge(mmt_device *device, const struct fault *fault)
 {
-    struct mmt_verdict verdict = { 0 };
+    struct mmt_judgement verdict = { 0 };
     struct mmt_config config;
     mmt_problem problem;
     mmt_error err = { 0 };
@@ -202,7 +202,7 @@ static struct mmt_verdict judge(mmt_device *device, const struct fault *fault)
 static void test_fault(mmt_device *device, const struct fault *fault)
 {
     struct mmt_text right = plant(fault);
-    const struct mmt_verdict wrong = judge(device, fault);
+    const struct mmt_judgement wrong = judge(device, fault);
     printf("%-14s %-14s %s\n", fault->file, wrong.check, wrong.reason);
     fflush(stdout);
     CHECK(!wrong.right);
@@ -219,7 +219,7 @@ static void test_right(mmt_device *device)
             !strcmp(faults[i].problem, faults[i - 1].problem);
         if (again)
             continue;
-        const struct mmt_verdict verdict = judge(device, &faults[i]);
+        const struct mmt_judgement verdict = judge(device, &faults[i]);
         CHECK_EQ_STR(verdict.reason, "");
         CHECK(verdict.right && verdict.checks > 20);
     }

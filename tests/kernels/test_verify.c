@@ -136,10 +136,11 @@ static struct mmt_session *open_session(mmt_device *device, mmt_type type, int t
     return open_problem(device, spelled);
 }
 
-static struct mmt_verdict judge_as(struct mmt_session *session, const char *configuration)
+static struct mmt_judgement judge_as(struct mmt_session *session,
+                                     const char *configuration)
 {
     struct mmt_config config;
-    struct mmt_verdict verdict = { 0 };
+    struct mmt_judgement verdict = { 0 };
     mmt_error err = { 0 };
 
     CHECK_OK(mmt_config_parse(configuration, &config, &err), err);
@@ -147,12 +148,12 @@ static struct mmt_verdict judge_as(struct mmt_session *session, const char *conf
     return verdict;
 }
 
-static struct mmt_verdict judge(struct mmt_session *session)
+static struct mmt_judgement judge(struct mmt_session *session)
 {
     return judge_as(session, "tiled TILE=16 WORK=1 WORK_ALONG=rows");
 }
 
-static struct mmt_verdict judge_fused(struct mmt_session *session)
+static struct mmt_judgement judge_fused(struct mmt_session *session)
 {
     return judge_as(session, "naive ORDER=columns BLOCK_M=16 BLOCK_N=16");
 }
@@ -165,7 +166,7 @@ static void test_right(mmt_device *device)
             continue;
         struct mmt_session *session =
             open_session(device, (mmt_type) (i / 4), i & 2, i & 1);
-        struct mmt_verdict verdict = judge(session);
+        struct mmt_judgement verdict = judge(session);
         CHECK(verdict.right);
         CHECK_EQ_STR(verdict.check, "");
         CHECK_EQ_STR(verdict.reason, "");
@@ -189,7 +190,7 @@ static void test_fused_right(mmt_device *device)
     install_fault("");
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
         struct mmt_session *session = open_problem(device, problems[i]);
-        struct mmt_verdict verdict = judge_fused(session);
+        struct mmt_judgement verdict = judge_fused(session);
         CHECK(verdict.right);
         CHECK_EQ_STR(verdict.reason, "");
         mmt_session_free(session);
@@ -197,11 +198,11 @@ static void test_fused_right(mmt_device *device)
 }
 
 static void check_wrong(struct mmt_session *session, const struct fault *list,
-                        struct mmt_verdict (*judge_one)(struct mmt_session *))
+                        struct mmt_judgement (*judge_one)(struct mmt_session *))
 {
     for (int i = 0; list[i].name; i++) {
         install_fault(list[i].name);
-        struct mmt_verdict verdict = judge_one(session);
+        struct mmt_judgement verdict = judge_one(session);
         printf("%-22s %-10s %s\n", list[i].name, verdict.check, verdict.reason);
         CHECK(!verdict.right);
         CHECK(verdict.reason[0]);
@@ -374,7 +375,7 @@ static void test_mutants(mmt_device *device, const struct mutant *list, size_t c
                  has_vector ? vector : "");
         struct mmt_session *session = open_problem(device, m->problem);
         install_mutant(name, m);
-        struct mmt_verdict verdict = judge_as(session, configuration);
+        struct mmt_judgement verdict = judge_as(session, configuration);
         printf("%-22s %-10s %s\n", m->to, verdict.check, verdict.reason);
         CHECK_EQ_STR(verdict.check, m->check);
         install_mutant(name, &(struct mutant){ .from = "", .to = "" });
@@ -438,7 +439,7 @@ static void test_no_verdict(mmt_device *device)
 {
     struct mmt_session *session = open_session(device, MMT_F32, 0, 0);
     struct mmt_config config;
-    struct mmt_verdict verdict;
+    struct mmt_judgement verdict;
     mmt_error err = { 0 };
     struct mmt_text path = { 0 };
 

@@ -126,7 +126,7 @@ static mmt_status move_rows(struct mmt_session *session, const struct far_operan
 }
 
 static void check_rows(const struct mmt_trial *trial, const struct far_operand *c,
-                       const unsigned char *back, struct mmt_verdict *verdict)
+                       const unsigned char *back, struct mmt_judgement *verdict)
 {
     const struct mmt_answer *answer = trial->answers;
     for (int64_t z = 0; z < c->batch; z++)
@@ -136,7 +136,7 @@ static void check_rows(const struct mmt_trial *trial, const struct far_operand *
                     back + near_place(c, z, i) + (size_t) j * c->element;
                 if (mmt_oracle_agrees(trial->problem.out, at, *answer))
                     continue;
-                mmt_verdict_reject(
+                mmt_judgement_reject(
                     verdict, trial->row->check,
                     "C(%" PRId64 ", %" PRId64 ") is %.9Lg, should be %.9Lg", i, j,
                     mmt_number_read(trial->problem.out, at), answer->value);
@@ -147,7 +147,7 @@ static void check_rows(const struct mmt_trial *trial, const struct far_operand *
 static mmt_status execute_far(struct mmt_session *session, const mmt_plan *plan,
                               const struct mmt_trial *trial,
                               const struct far_operand operands[3],
-                              struct mmt_verdict *verdict, mmt_error *err)
+                              struct mmt_judgement *verdict, mmt_error *err)
 {
     mmt_args args = mmt_args_defaults();
     args.a = operands[MMT_OPERAND_A].operand;
@@ -172,7 +172,7 @@ static mmt_status execute_far(struct mmt_session *session, const mmt_plan *plan,
 
 static mmt_status check_far(struct mmt_session *session, const struct mmt_trial *trial,
                             const struct far_operand operands[3],
-                            struct mmt_verdict *verdict, mmt_error *err)
+                            struct mmt_judgement *verdict, mmt_error *err)
 {
     const struct far_operand *c = &operands[MMT_OPERAND_C];
     unsigned char *back = malloc(c->image->size);
@@ -186,7 +186,7 @@ static mmt_status check_far(struct mmt_session *session, const struct mmt_trial 
     for (int i = 0; i < 3; i++) {
         ptrdiff_t where;
         if (operands[i].fence && mmt_fence_touched(operands[i].fence, &where))
-            mmt_verdict_reject(
+            mmt_judgement_reject(
                 verdict, trial->row->check,
                 "memory %td bytes from the first element of %c was read or "
                 "written, which is not in it",
@@ -197,7 +197,7 @@ static mmt_status check_far(struct mmt_session *session, const struct mmt_trial 
 
 mmt_status mmt_far_run(struct mmt_session *session, const mmt_plan *plan,
                        const mmt_problem *far, const struct mmt_trial *trial, bool *ran,
-                       struct mmt_verdict *verdict, mmt_error *err)
+                       struct mmt_judgement *verdict, mmt_error *err)
 {
     struct far_operand operands[3];
     mmt_status status = MMT_OK;
@@ -218,6 +218,6 @@ mmt_status mmt_far_run(struct mmt_session *session, const mmt_plan *plan,
     if (!*ran && status == MMT_ERROR_MEMORY)
         return MMT_OK;
     if (status == MMT_OK && !verdict->right)
-        mmt_verdict_tell(verdict, trial, far);
+        mmt_judgement_tell(verdict, trial, far);
     return status;
 }

@@ -9,8 +9,8 @@
 #include "tuner/verify/fence.h"
 #include "tuner/verify/verify_internal.h"
 
-void mmt_verdict_reject(struct mmt_verdict *verdict, const char *check,
-                        const char *format, ...)
+void mmt_judgement_reject(struct mmt_judgement *verdict, const char *check,
+                          const char *format, ...)
 {
     va_list list;
 
@@ -21,8 +21,8 @@ void mmt_verdict_reject(struct mmt_verdict *verdict, const char *check,
     va_end(list);
 }
 
-void mmt_verdict_tell(struct mmt_verdict *verdict, const struct mmt_trial *trial,
-                      const mmt_problem *problem)
+void mmt_judgement_tell(struct mmt_judgement *verdict, const struct mmt_trial *trial,
+                        const mmt_problem *problem)
 {
     const size_t length = strlen(verdict->reason);
     const int flags = trial->row->flags;
@@ -93,22 +93,22 @@ static mmt_status guard_workspace(struct mmt_session *session, size_t size,
 }
 
 static mmt_status check_guard(struct mmt_session *session, mmt_operand from,
-                              const char *where, struct mmt_verdict *verdict,
+                              const char *where, struct mmt_judgement *verdict,
                               mmt_error *err)
 {
     unsigned char bytes[WORKSPACE_GUARD];
     mmt_status status = mmt_buffer_read(session->device, bytes, from, sizeof bytes, err);
     for (size_t i = 0; i < sizeof bytes && status == MMT_OK; i++)
         if (bytes[i] != 0xff) {
-            mmt_verdict_reject(verdict, "guard", "bytes %s the workspace were written",
-                               where);
+            mmt_judgement_reject(verdict, "guard", "bytes %s the workspace were written",
+                                 where);
             break;
         }
     return status;
 }
 
 mmt_status mmt_verify_run(struct mmt_session *session, const mmt_plan *plan,
-                          mmt_args *args, struct mmt_verdict *verdict, mmt_error *err)
+                          mmt_args *args, struct mmt_judgement *verdict, mmt_error *err)
 {
     const size_t size = mmt_plan_workspace(plan);
     mmt_status status = MMT_OK;
@@ -235,7 +235,7 @@ static mmt_status read_back(struct mmt_session *session, const struct placed *pl
 /* Looks at all entries of C that are computed, and puts those back that were there
  * before, so that whatever differs after that was written outside them. */
 static void check_entries(const struct mmt_trial *trial, unsigned char *back,
-                          struct mmt_verdict *verdict)
+                          struct mmt_judgement *verdict)
 {
     const mmt_problem *p = &trial->problem;
     const struct mmt_answer *answer = trial->answers, *wrong = NULL;
@@ -259,17 +259,17 @@ static void check_entries(const struct mmt_trial *trial, unsigned char *back,
                 memcpy(back + place, trial->c.bytes + place, element);
             }
     if (wrong)
-        mmt_verdict_reject(verdict, trial->row->check,
-                           "C(%" PRId64 ", %" PRId64
-                           ")%s is %.9Lg, should be %.9Lg%s; %" PRId64 " of %" PRId64
-                           " entries are wrong",
-                           row, column, matrix ? " of a later matrix" : "", got,
-                           wrong->value, wrong->bound > 0 ? " within rounding" : "",
-                           count, p->batch * c.rows * c.cols);
+        mmt_judgement_reject(verdict, trial->row->check,
+                             "C(%" PRId64 ", %" PRId64
+                             ")%s is %.9Lg, should be %.9Lg%s; %" PRId64 " of %" PRId64
+                             " entries are wrong",
+                             row, column, matrix ? " of a later matrix" : "", got,
+                             wrong->value, wrong->bound > 0 ? " within rounding" : "",
+                             count, p->batch * c.rows * c.cols);
 }
 
 static void check_guards(const struct mmt_trial *trial, const unsigned char *back,
-                         struct mmt_verdict *verdict)
+                         struct mmt_judgement *verdict)
 {
     const struct mmt_image *c = &trial->c;
     size_t change = mmt_first_change(back, c->bytes, c->size);
@@ -277,32 +277,33 @@ static void check_guards(const struct mmt_trial *trial, const unsigned char *bac
     if (change == c->size)
         return;
     if (change < c->start)
-        mmt_verdict_reject(verdict, "guard", "%zu bytes before C were written",
-                           c->start - change);
+        mmt_judgement_reject(verdict, "guard", "%zu bytes before C were written",
+                             c->start - change);
     else if (change >= c->end)
-        mmt_verdict_reject(verdict, "guard",
-                           "C was written past its end, at byte %zu of %zu",
-                           change - c->start, c->end - c->start);
+        mmt_judgement_reject(verdict, "guard",
+                             "C was written past its end, at byte %zu of %zu",
+                             change - c->start, c->end - c->start);
     else
-        mmt_verdict_reject(verdict, "guard",
-                           "the gap between rows of C was written, at byte %zu",
-                           change - c->start);
+        mmt_judgement_reject(verdict, "guard",
+                             "the gap between rows of C was written, at byte %zu",
+                             change - c->start);
 }
 
 static mmt_status check_input(struct mmt_session *session, const char *name,
-                              const struct placed *placed, struct mmt_verdict *verdict,
+                              const struct placed *placed, struct mmt_judgement *verdict,
                               mmt_error *err)
 {
     const struct mmt_image *image = placed->image;
     mmt_status status = read_back(session, placed, err);
     if (status == MMT_OK &&
         mmt_first_change(session->small_back, image->bytes, image->size) < image->size)
-        mmt_verdict_reject(verdict, "guard", "%s or what is round it was written", name);
+        mmt_judgement_reject(verdict, "guard", "%s or what is round it was written",
+                             name);
     return status;
 }
 
 static void check_fence(const char *name, const struct placed *placed,
-                        struct mmt_verdict *verdict)
+                        struct mmt_judgement *verdict)
 {
     ptrdiff_t where;
     if (!placed->fence || !mmt_fence_touched(placed->fence, &where))
@@ -310,13 +311,13 @@ static void check_fence(const char *name, const struct placed *placed,
     const ptrdiff_t extent = (ptrdiff_t) (placed->image->end - placed->image->start);
     where -= (ptrdiff_t) placed->start;
     if (where < 0)
-        mmt_verdict_reject(verdict, "page edge",
-                           "memory %td bytes before %s was read or written", -where,
-                           name);
+        mmt_judgement_reject(verdict, "page edge",
+                             "memory %td bytes before %s was read or written", -where,
+                             name);
     else
-        mmt_verdict_reject(verdict, "page edge",
-                           "memory %td bytes behind the end of %s was read or written",
-                           where - extent, name);
+        mmt_judgement_reject(verdict, "page edge",
+                             "memory %td bytes behind the end of %s was read or written",
+                             where - extent, name);
 }
 
 /* ---- a trial ------------------------------------------------------------------------
@@ -329,7 +330,7 @@ static const char *const names[OPERANDS] = { "A", "B", "C", "the bias" };
 static mmt_status execute_trial(struct mmt_session *session, const mmt_plan *plan,
                                 const struct mmt_trial *trial,
                                 const struct placed placed[OPERANDS],
-                                struct mmt_verdict *verdict, mmt_error *err)
+                                struct mmt_judgement *verdict, mmt_error *err)
 {
     mmt_args args = mmt_args_defaults();
 
@@ -348,7 +349,7 @@ static mmt_status execute_trial(struct mmt_session *session, const mmt_plan *pla
 
 static mmt_status check_trial(struct mmt_session *session, const struct mmt_trial *trial,
                               const struct placed placed[OPERANDS],
-                              struct mmt_verdict *verdict, mmt_error *err)
+                              struct mmt_judgement *verdict, mmt_error *err)
 {
     mmt_status status = read_back(session, &placed[C], err);
     if (status != MMT_OK)
@@ -365,7 +366,7 @@ static mmt_status check_trial(struct mmt_session *session, const struct mmt_tria
 
 mmt_status mmt_trial_run(struct mmt_session *session, const mmt_plan *plan,
                          const struct mmt_trial *trial, size_t align,
-                         struct mmt_verdict *verdict, mmt_error *err)
+                         struct mmt_judgement *verdict, mmt_error *err)
 {
     struct placed placed[OPERANDS] = {
         [A] = { .image = &trial->a, .buffer = &session->small_a },
@@ -384,6 +385,6 @@ mmt_status mmt_trial_run(struct mmt_session *session, const mmt_plan *plan,
     for (int i = 0; i < OPERANDS; i++)
         mmt_fence_free(placed[i].fence);
     if (status == MMT_OK && !verdict->right)
-        mmt_verdict_tell(verdict, trial, &trial->problem);
+        mmt_judgement_tell(verdict, trial, &trial->problem);
     return status;
 }

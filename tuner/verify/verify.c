@@ -31,7 +31,7 @@ static const mmt_plan *plan_for(struct trials_of *of, const mmt_problem *problem
 }
 
 static mmt_status run_at(struct trials_of *of, const struct mmt_trial_row *row,
-                         const mmt_problem *problem, struct mmt_verdict *verdict,
+                         const mmt_problem *problem, struct mmt_judgement *verdict,
                          mmt_error *err)
 {
     struct mmt_session *session = of->session;
@@ -56,7 +56,7 @@ static mmt_status run_at(struct trials_of *of, const struct mmt_trial_row *row,
 }
 
 static mmt_status run_row(struct trials_of *of, const struct mmt_trial_row *row,
-                          struct mmt_verdict *verdict, mmt_error *err)
+                          struct mmt_judgement *verdict, mmt_error *err)
 {
     mmt_problem problem;
     const bool in_place =
@@ -69,9 +69,10 @@ static mmt_status run_row(struct trials_of *of, const struct mmt_trial_row *row,
     case MMT_FIT:
         return run_at(of, row, &problem, verdict, err);
     case MMT_FIT_NONE:
-        mmt_verdict_reject(verdict, row->check,
-                           "this check cannot be run: of all shapes that were tried the "
-                           "configuration serves none");
+        mmt_judgement_reject(
+            verdict, row->check,
+            "this check cannot be run: of all shapes that were tried the "
+            "configuration serves none");
         return MMT_OK;
     case MMT_FIT_IDLE:
         break;
@@ -82,7 +83,7 @@ static mmt_status run_row(struct trials_of *of, const struct mmt_trial_row *row,
 /* All rows with these flags. */
 static mmt_status run_rows(struct mmt_session *session, const struct mmt_config *config,
                            const mmt_problem *like, int flags,
-                           struct mmt_verdict *verdict, mmt_error *err)
+                           struct mmt_judgement *verdict, mmt_error *err)
 {
     struct trials_of of = { .session = session, .config = config, .like = *like };
     mmt_status status = MMT_OK;
@@ -112,7 +113,7 @@ static int list_outputs(mmt_type type, mmt_type out[MMT_NUM_TYPES])
 static mmt_status run_epilogue(struct mmt_session *session,
                                const struct mmt_config *config, mmt_type out,
                                mmt_bias bias, mmt_activation activation,
-                               struct mmt_verdict *verdict, mmt_error *err)
+                               struct mmt_judgement *verdict, mmt_error *err)
 {
     mmt_problem like = session->problem;
     like.out = out, like.bias = bias, like.activation = activation;
@@ -129,7 +130,7 @@ static mmt_status run_epilogue(struct mmt_session *session,
  * nor activation, the outputs. */
 static mmt_status run_epilogues(struct mmt_session *session,
                                 const struct mmt_config *config,
-                                struct mmt_verdict *verdict, mmt_error *err)
+                                struct mmt_judgement *verdict, mmt_error *err)
 {
     static const struct {
         mmt_bias bias;
@@ -162,7 +163,7 @@ static mmt_operand guarded_c(const struct mmt_session *session)
 }
 
 static mmt_status read_poisoned(struct mmt_session *session, const mmt_plan *plan,
-                                struct mmt_verdict *verdict, mmt_error *err)
+                                struct mmt_judgement *verdict, mmt_error *err)
 {
     mmt_args args = mmt_session_args(session, 0);
 
@@ -188,7 +189,7 @@ static bool same_sum(mmt_type type, uint64_t a, uint64_t b)
 }
 
 static void check_sum(struct mmt_session *session, int64_t batch, int64_t row,
-                      uint64_t right, struct mmt_verdict *verdict)
+                      uint64_t right, struct mmt_judgement *verdict)
 {
     const mmt_problem *p = &session->problem;
     const size_t place = (size_t) (batch * p->stride_c + row * p->ldc);
@@ -203,20 +204,20 @@ static void check_sum(struct mmt_session *session, int64_t batch, int64_t row,
                              &first, &column)) {
         const char *entry =
             (const char *) c.data + (size_t) column * mmt_type_size(p->out);
-        mmt_verdict_reject(verdict, "shape",
-                           "C(%" PRId64 ", %" PRId64 ") of matrix %" PRId64
-                           " is %.9Lg, should be a whole number",
-                           row, column, batch, mmt_number_read(p->out, entry));
+        mmt_judgement_reject(verdict, "shape",
+                             "C(%" PRId64 ", %" PRId64 ") of matrix %" PRId64
+                             " is %.9Lg, should be a whole number",
+                             row, column, batch, mmt_number_read(p->out, entry));
     } else if (!same_sum(p->type, sum, right)) {
-        mmt_verdict_reject(verdict, "shape",
-                           "row %" PRId64 " of C, matrix %" PRId64
-                           ": a random sum over it is not what the row of A and B give",
-                           row, batch);
+        mmt_judgement_reject(verdict, "shape",
+                             "row %" PRId64 " of C, matrix %" PRId64
+                             ": a random sum over it is not what the row of A and B give",
+                             row, batch);
     }
 }
 
 static void check_sums(struct mmt_session *session, int64_t batch,
-                       struct mmt_verdict *verdict)
+                       struct mmt_judgement *verdict)
 {
     const int64_t rows = mmt_op_stored(&session->problem, MMT_OPERAND_C).rows;
     for (int64_t i = 0; i < rows && verdict->right; i++)
@@ -225,7 +226,7 @@ static void check_sums(struct mmt_session *session, int64_t batch,
 
 /* Nothing but what is computed of C may have been written: takes that away and looks at
  * the rest. */
-static void check_outside(struct mmt_session *session, struct mmt_verdict *verdict)
+static void check_outside(struct mmt_session *session, struct mmt_judgement *verdict)
 {
     const mmt_problem *p = &session->problem;
     size_t element = mmt_type_size(p->out), size = session->back_size;
@@ -241,13 +242,14 @@ static void check_outside(struct mmt_session *session, struct mmt_verdict *verdi
     size_t place = 0;
     while (back[place] == 0xff)
         place++;
-    mmt_verdict_reject(verdict, "guard",
-                       "byte %td from the first of C was written, which is not computed",
-                       (ptrdiff_t) place - MMT_SHAPE_GUARD);
+    mmt_judgement_reject(
+        verdict, "guard",
+        "byte %td from the first of C was written, which is not computed",
+        (ptrdiff_t) place - MMT_SHAPE_GUARD);
 }
 
 /* All of C, and what is round it, is known. */
-static void check_expected(struct mmt_session *session, struct mmt_verdict *verdict)
+static void check_expected(struct mmt_session *session, struct mmt_judgement *verdict)
 {
     const mmt_problem *p = &session->problem;
     const struct mmt_stored c = mmt_op_stored(p, MMT_OPERAND_C);
@@ -263,17 +265,17 @@ static void check_expected(struct mmt_session *session, struct mmt_verdict *verd
             if (place == (size_t) c.cols)
                 continue;
             row += place * element;
-            mmt_verdict_reject(verdict, "shape",
-                               "C(%" PRId64 ", %zu) of matrix %" PRId64
-                               " is %.9Lg, should be %.9Lg",
-                               i, place, z, mmt_number_read(p->out, session->back + row),
-                               mmt_number_read(p->out, session->expected + row));
+            mmt_judgement_reject(
+                verdict, "shape",
+                "C(%" PRId64 ", %zu) of matrix %" PRId64 " is %.9Lg, should be %.9Lg", i,
+                place, z, mmt_number_read(p->out, session->back + row),
+                mmt_number_read(p->out, session->expected + row));
             return;
         }
 }
 
 static mmt_status check_whole(struct mmt_session *session, const mmt_plan *plan,
-                              struct mmt_verdict *verdict, mmt_error *err)
+                              struct mmt_judgement *verdict, mmt_error *err)
 {
     if (!session->whole)
         return MMT_OK;
@@ -289,7 +291,7 @@ static mmt_status check_whole(struct mmt_session *session, const mmt_plan *plan,
 }
 
 static mmt_status check_samples(struct mmt_session *session, const mmt_plan *plan,
-                                struct mmt_verdict *verdict, mmt_error *err)
+                                struct mmt_judgement *verdict, mmt_error *err)
 {
     const mmt_problem *p = &session->problem;
     size_t element = mmt_type_size(p->out);
@@ -303,18 +305,18 @@ static mmt_status check_samples(struct mmt_session *session, const mmt_plan *pla
         from.offset += (size_t) (s->batch * p->stride_c + s->i * p->ldc + s->j) * element;
         status = mmt_buffer_read(session->device, entry, from, element, err);
         if (status == MMT_OK && !mmt_oracle_agrees(p->out, entry, s->answer))
-            mmt_verdict_reject(verdict, "samples",
-                               "C(%" PRId64 ", %" PRId64 ") of matrix %" PRId64
-                               " is %.9Lg, should be %.9Lg within %.2Lg",
-                               s->i, s->j, s->batch, mmt_number_read(p->out, entry),
-                               s->answer.value, s->answer.bound);
+            mmt_judgement_reject(verdict, "samples",
+                                 "C(%" PRId64 ", %" PRId64 ") of matrix %" PRId64
+                                 " is %.9Lg, should be %.9Lg within %.2Lg",
+                                 s->i, s->j, s->batch, mmt_number_read(p->out, entry),
+                                 s->answer.value, s->answer.bound);
     }
     return status;
 }
 
 static mmt_status check_shape(struct mmt_session *session,
                               const struct mmt_config *config,
-                              struct mmt_verdict *verdict, mmt_error *err)
+                              struct mmt_judgement *verdict, mmt_error *err)
 {
     mmt_plan *plan = mmt_session_plan(session, config, &session->problem, false, err);
     if (!plan)
@@ -331,12 +333,12 @@ enum pass { FIRST = MMT_TRIAL_FIRST, QUICK = MMT_TRIAL_QUICK, WHOLE = 0 };
 
 static mmt_status verify_pass(struct mmt_session *session,
                               const struct mmt_config *config, enum pass pass,
-                              bool epilogues, struct mmt_verdict *out, mmt_error *err)
+                              bool epilogues, struct mmt_judgement *out, mmt_error *err)
 {
     const char *refusal = mmt_config_check_problem(config, &session->problem,
                                                    mmt_device_caps(session->device));
 
-    *out = (struct mmt_verdict){ .right = true };
+    *out = (struct mmt_judgement){ .right = true };
     if (refusal)
         return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "this configuration cannot run: %s",
                         refusal);
@@ -349,22 +351,22 @@ static mmt_status verify_pass(struct mmt_session *session,
 }
 
 mmt_status mmt_verify_first(struct mmt_session *session, const struct mmt_config *config,
-                            struct mmt_verdict *out, mmt_error *err)
+                            struct mmt_judgement *out, mmt_error *err)
 {
     mmt_error own;
     return verify_pass(session, config, FIRST, false, out, err ? err : &own);
 }
 
 mmt_status mmt_verify_candidate(struct mmt_session *session,
-                                const struct mmt_config *config, struct mmt_verdict *out,
-                                mmt_error *err)
+                                const struct mmt_config *config,
+                                struct mmt_judgement *out, mmt_error *err)
 {
     mmt_error own;
     return verify_pass(session, config, QUICK, false, out, err ? err : &own);
 }
 
 mmt_status mmt_verify_whole(struct mmt_session *session, const struct mmt_config *config,
-                            bool epilogues, struct mmt_verdict *out, mmt_error *err)
+                            bool epilogues, struct mmt_judgement *out, mmt_error *err)
 {
     mmt_error own;
     return verify_pass(session, config, WHOLE, epilogues, out, err ? err : &own);

@@ -47,7 +47,7 @@
  *   samples     there, on the data that are timed: 64 random entries, the corners
  *
  * The whole pass may end with some of these for each output, bias and activation. */
-struct mmt_verdict {
+struct mmt_judgement {
     bool right;
     int checks;       /* trials that ran */
     char check[32];   /* the check that the candidate failed; "" where right */
@@ -58,18 +58,18 @@ struct mmt_verdict {
  * candidate could not be judged: it does not build, does not serve this problem, or the
  * device failed. */
 mmt_status mmt_verify_candidate(struct mmt_session *session,
-                                const struct mmt_config *config, struct mmt_verdict *out,
-                                mmt_error *err);
+                                const struct mmt_config *config,
+                                struct mmt_judgement *out, mmt_error *err);
 
 /* A few of them, none at the session's own shape: enough that a candidate may be timed
  * without harm to the session's memory. */
 mmt_status mmt_verify_first(struct mmt_session *session, const struct mmt_config *config,
-                            struct mmt_verdict *out, mmt_error *err);
+                            struct mmt_judgement *out, mmt_error *err);
 
 /* Every check: for a kernel that will serve problems that were not timed.
  * `epilogues`: also those of each output, bias and activation, of which each compiles two
  * sources. */
 mmt_status mmt_verify_whole(struct mmt_session *session, const struct mmt_config *config,
-                            bool epilogues, struct mmt_verdict *out, mmt_error *err);
+                            bool epilogues, struct mmt_judgement *out, mmt_error *err);
 
 #endif

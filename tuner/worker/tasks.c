@@ -188,7 +188,7 @@ static void leave_smaller(struct worker *w)
     w->smaller = NULL;
 }
 
-static void take_verdict(const struct mmt_verdict *verdict, struct mmt_result *result)
+static void take_verdict(const struct mmt_judgement *verdict, struct mmt_result *result)
 {
     result->checks = verdict->checks;
     if (verdict->right)
@@ -202,7 +202,7 @@ static mmt_status verify_first(struct mmt_session *session,
                                const struct mmt_config *config, struct mmt_result *result,
                                mmt_error *err)
 {
-    struct mmt_verdict verdict;
+    struct mmt_judgement verdict;
     mmt_worker_note("verify");
     mmt_status status = mmt_verify_first(session, config, &verdict, err);
     if (!status)
@@ -214,7 +214,7 @@ static mmt_status verify_config(struct mmt_session *session,
                                 const struct mmt_config *config,
                                 struct mmt_result *result, mmt_error *err)
 {
-    struct mmt_verdict verdict;
+    struct mmt_judgement verdict;
     mmt_worker_note("verify");
     mmt_status status = mmt_verify_candidate(session, config, &verdict, err);
     if (!status)
@@ -226,7 +226,7 @@ static mmt_status verify_config(struct mmt_session *session,
 static mmt_status verify_whole(struct mmt_session *session, const struct mmt_job *job,
                                struct mmt_result *result, mmt_error *err)
 {
-    struct mmt_verdict verdict;
+    struct mmt_judgement verdict;
     mmt_worker_note("verify");
     mmt_status status =
         mmt_verify_whole(session, &job->configs[0], job->epilogues, &verdict, err);

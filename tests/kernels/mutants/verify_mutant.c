@@ -60,7 +60,7 @@ static mmt_device *open_device(const char *name, mmt_error *err)
     return device;
 }
 
-static int tell(mmt_status status, const struct mmt_verdict *verdict,
+static int tell(mmt_status status, const struct mmt_judgement *verdict,
                 const mmt_error *err)
 {
     if (status == MMT_ERROR_COMPILE) {
@@ -82,7 +82,7 @@ static int tell(mmt_status status, const struct mmt_verdict *verdict,
 static int verify(mmt_device *device, const mmt_problem *problem, const char *words)
 {
     struct mmt_config config;
-    struct mmt_verdict verdict = { 0 };
+    struct mmt_judgement verdict = { 0 };
     mmt_error err = { 0 };
     mmt_status status = mmt_config_parse(words, &config, &err);
 
