@@ -34,7 +34,9 @@ double mmt_recorded_seconds(const struct mmt_recorded *recorded);
 void mmt_recording_path(const char *stem, struct mmt_text *path);
 
 /* Appends a line for each of `count`, in one write. Makes the folder and the file where
- * they are missing, mode 0700 and 0600. Thread-safe. Needs no JSON library. */
+ * they are missing, mode 0700 and 0600. Waits 2 s at most for who prunes the file, and
+ * fails then: the caller may append the same again later. Thread-safe. Needs no JSON
+ * library, and does not read the locale. */
 mmt_status mmt_recording_append(const char *path, const struct mmt_recorded *list,
                                 size_t count, mmt_error *err);
 
@@ -46,15 +48,17 @@ struct mmt_recording {
     struct mmt_text warnings; /* lines passed over, one sentence a line */
 };
 
-/* Reads a file and adds up lines of one call, library and, where `by_run`, run; the
- * greatest share of time first, then calls. MMT_ERROR_NOT_FOUND where there is no file.
- */
+/* Reads a file and adds up lines of one call, library and, where `by_run`, run (else
+ * `run` is ""); the greatest share of time first, then calls. A sum has the least
+ * workspace that was given, and the path that was written last. MMT_ERROR_NOT_FOUND where
+ * there is no file. */
 mmt_status mmt_recording_read(const char *path, bool by_run, struct mmt_recording *out,
                               mmt_error *err);
 void mmt_recording_free(struct mmt_recording *recording);
 
-/* Replaces the file by one line for each call, without those that `keep` refuses. What
- * processes append meanwhile is kept. */
+/* Replaces the file by one line for each call, of all runs, without those that `keep`
+ * refuses. What processes append meanwhile is kept. MMT_ERROR_IO where it cannot be
+ * locked within 2 s. */
 mmt_status mmt_recording_prune(const char *path,
                                bool (*keep)(void *context, const struct mmt_recorded *it),
                                void *context, mmt_error *err);

@@ -12,12 +12,13 @@ import re
 import sys
 import tempfile
 
-BELOW = ["runtime", "costmodel", "profiles", "generator", "templates", "device", "base", "include"]
+BELOW = ["runtime", "costmodel", "profiles", "generator", "templates", "device", "recording", "base", "include"]
 
 # Each module, and those that its files may include. A module of tuner/ has a path of two names.
 MODULES = {
     "include": [],
     "base": ["include"],
+    "recording": ["base", "include"],
     "templates": ["base", "include"],
     "generator": ["templates", "base", "include"],
     "device": ["base", "include"],
@@ -43,7 +44,7 @@ FREE = ["tests", "examples", "tools", "docs"]
 
 # Headers from outside, and the only files that may include them.
 OUTSIDE = [
-    ("jansson.h", ["profiles/*", "tuner/*", "studies/*"]),
+    ("jansson.h", ["profiles/*", "recording/read.c", "tuner/*", "studies/*"]),
     ("cuda*.h", ["device/cuda*", "device/nvrtc*"]),
     ("nvrtc.h", ["device/cuda*", "device/nvrtc*"]),
     ("nvml.h", ["device/cuda*"]),
@@ -169,6 +170,7 @@ RIGHT = {
     "include/mmtune/mmtune.h": "#include <stddef.h>\n",
     "include/mmtune/cuda.h": "#include <mmtune/mmtune.h>\n",
     "base/text.h": "#include <stdlib.h>\n#include <mmtune/mmtune.h>\n",
+    "recording/read.c": '#include <jansson.h>\n#include "base/text.h"\n',
     "templates/template.h": '#include "base/text.h"\n// #include "device/device.h"\n',
     "generator/generator.h": '#include "templates/template.h"\n',
     "device/device.h": '#include "base/text.h"\n',
@@ -183,6 +185,8 @@ RIGHT = {
     "tests/meson.build": "",
 }
 WRONG = [  # file, text, line of the complaint
+    ("recording/wrong.c", '#include "runtime/runtime.h"\n', 1),
+    ("recording/wrong_2.c", "#include <jansson.h>\n", 1),
     ("base/wrong.c", '\n#include "templates/template.h"\n', 2),
     ("templates/wrong.c", '#include "../generator/generator.h"\n', 1),
     ("generator/wrong.c", '/* a\n b */\n#  include "device/device.h"\n', 3),

@@ -1,0 +1,309 @@
+/* Recordings: what is written is read; many processes append; what is torn or foreign is
+ * passed over; pruning loses nothing of others. */
+#include <locale.h>
+#include <math.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "recording/recording.h"
+#include "tests/support/test.h"
+
+static char folder[] = "/tmp/mmtune-recording-XXXXXX";
+static char path[256];
+
+static struct mmt_recorded sample(int m)
+{
+    struct mmt_recorded it = { .library = "cuBLAS 13.1.0", .run = "7" };
+    mmt_problem asked = mmt_gemm_problem(MMT_BF16, m, 4096, 1024);
+    mmt_error err = { 0 };
+    asked.trans_b = MMT_T;
+    asked.ldb = 1100;
+    asked.batch = 3;
+    asked.bias = MMT_BIAS_N;
+    asked.activation = MMT_GELU_TANH;
+    asked.out = MMT_BF16;
+    CHECK_OK(mmt_problem_normalise(&asked, &it.call.problem, &err), err);
+    it.call.client = MMT_CLIENT_CUBLAS;
+    it.call.workspace = 1 << 20;
+    it.fates[MMT_FATE_RECORDED] = 5;
+    it.timed = 2;
+    it.seconds = 40e-6;
+    return it;
+}
+
+static void append(const struct mmt_recorded *it)
+{
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_recording_append(path, it, 1, &err), err);
+}
+
+/* To be freed. */
+static struct mmt_recording read_back(bool by_run)
+{
+    struct mmt_recording out;
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_recording_read(path, by_run, &out, &err), err);
+    return out;
+}
+
+static void write_text(const char *text)
+{
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_file_replace(path, text, strlen(text), &err), err);
+}
+
+static bool keep_all(void *context, const struct mmt_recorded *it)
+{
+    return true;
+}
+
+/* ---- one process ------------------------------------------------------------------- */
+
+static void test_round_trip(void)
+{
+    struct mmt_recorded it = sample(16);
+    struct stat found;
+    it.call.adds = true;
+    it.saved = 1e-6;
+    strcpy(it.path, "/opt/a \"b\\c\x01\xff\xc3\xa9/libcublas.so.13");
+    append(&it);
+    struct mmt_recording back = read_back(true);
+    if (CHECK(back.count == 1)) {
+        CHECK(mmt_call_equal(&back.list[0].call, &it.call));
+        CHECK(back.list[0].call.workspace == 1 << 20);
+        CHECK_EQ_STR(back.list[0].library, it.library);
+        CHECK_EQ_STR(back.list[0].run, "7");
+        CHECK(back.list[0].fates[MMT_FATE_RECORDED] == 5);
+        CHECK(mmt_recorded_calls(&back.list[0]) == 5);
+        CHECK(fabs(mmt_recorded_seconds(&back.list[0]) - 100e-6) < 1e-9);
+        CHECK(fabs(back.list[0].saved - 1e-6) < 1e-12);
+        CHECK_EQ_STR(back.list[0].path, "/opt/a \"b\\c??\xc3\xa9/libcublas.so.13");
+    }
+    CHECK_EQ_STR(mmt_text_string(&back.warnings), "");
+    mmt_recording_free(&back);
+    CHECK(!stat(path, &found) && (found.st_mode & 0777) == 0600);
+    CHECK(!stat(folder, &found) && (found.st_mode & 0777) == 0700);
+    unlink(path);
+}
+
+static void test_sums(void)
+{
+    struct mmt_recorded small = sample(1), large = sample(2000), other = sample(1);
+    large.seconds = 1;
+    other.call.workspace = 4096;
+    other.run[0] = '8';
+    other.fates[MMT_FATE_TAKEN] = 2;
+    strcpy(other.path, "/lib/libcublas.so.13");
+    append(&small);
+    append(&large);
+    append(&other);
+    small.call.adds = true;
+    append(&small);
+
+    struct mmt_recording back = read_back(false);
+    if (CHECK(back.count == 3)) {
+        CHECK(back.list[0].call.problem.m == 2000);
+        CHECK(back.list[1].fates[MMT_FATE_RECORDED] == 10);
+        CHECK(back.list[1].fates[MMT_FATE_TAKEN] == 2);
+        CHECK(back.list[1].timed == 4);
+        CHECK(back.list[1].call.workspace == 4096);
+        CHECK_EQ_STR(back.list[1].path, other.path);
+        CHECK_EQ_STR(back.list[1].run, "");
+        CHECK(back.list[2].call.adds);
+    }
+    mmt_recording_free(&back);
+    back = read_back(true);
+    CHECK(back.count == 4);
+    mmt_recording_free(&back);
+    unlink(path);
+}
+
+static void test_foreign(void)
+{
+    const struct mmt_recorded it = sample(16);
+    write_text(
+        "{\"call\":\"gemm f32 nn 8x8x8\",\"client\":\"cublas\",\"fates\":{\"taken\":1,"
+        "\"later\":2},\"later\":[]}\n"
+        "not JSON\n\n"
+        "{\"call\":\"gemm f33 nn 8x8x8\",\"client\":\"cublas\",\"fates\":{}}\n"
+        "{\"call\":\"gemm f32 nn 8x8x8\",\"client\":\"mkl\",\"fates\":{}}\n"
+        "{\"call\":\"gemm f32 nn 8x8x8\",\"client\":\"cublas\",\"fates\":"
+        "{\"taken\":-1}}\n"
+        "{\"call\":\"gemm f32 nn 8x8x8\",\"cli");
+    append(&it); /* does not become a part of the torn line */
+    struct mmt_recording back = read_back(false);
+    CHECK(back.count == 2);
+    const char *warnings = mmt_text_string(&back.warnings);
+    CHECK(strstr(warnings, "line 2 is passed over: it is torn"));
+    CHECK(strstr(warnings, "line 4 is passed over: ") && strstr(warnings, "f33"));
+    CHECK(strstr(warnings, "line 5 is passed over: its \"client\" is unknown"));
+    CHECK(strstr(warnings, "line 6 is passed over: its \"fates\""));
+    CHECK(strstr(warnings, "line 7 is passed over: it is torn"));
+    CHECK(!strstr(warnings, "line 8"));
+    mmt_recording_free(&back);
+    unlink(path);
+}
+
+static void test_locale(void)
+{
+    struct mmt_recorded it = sample(16);
+    if (!setlocale(LC_ALL, "de_DE.UTF-8"))
+        setlocale(LC_ALL, "");
+    append(&it);
+    setlocale(LC_ALL, "C");
+    struct mmt_recording back = read_back(false);
+    CHECK(back.count == 1 && fabs(back.list[0].seconds - 40e-6) < 1e-9);
+    mmt_recording_free(&back);
+    unlink(path);
+}
+
+static void test_refusals(void)
+{
+    const struct mmt_recorded it = sample(16);
+    struct mmt_recording back;
+    mmt_error err = { 0 };
+    char inside[300];
+    CHECK_FAILS(mmt_recording_read(path, false, &back, &err), err, MMT_ERROR_NOT_FOUND,
+                path);
+    CHECK_FAILS(mmt_recording_prune(path, keep_all, NULL, &err), err, MMT_ERROR_NOT_FOUND,
+                path);
+    CHECK_FAILS(mmt_recording_read(folder, false, &back, &err), err, MMT_ERROR_IO,
+                "regular file");
+    write_text("");
+    snprintf(inside, sizeof inside, "%s/below/x.jsonl", path); /* below a file */
+    CHECK(mmt_recording_append(inside, &it, 1, &err) != MMT_OK);
+    CHECK(strstr(err.text, path) != NULL);
+    unlink(path);
+}
+
+static void test_path(void)
+{
+    struct mmt_text text = { 0 };
+    setenv("XDG_STATE_HOME", "/state", 1);
+    mmt_recording_path("cuda-card", &text);
+    CHECK_EQ_STR(mmt_text_string(&text), "/state/mmtune/cuda-card.jsonl");
+    mmt_text_finish(&text);
+    unsetenv("XDG_STATE_HOME");
+    setenv("HOME", "/home/me", 1);
+    mmt_recording_path("cuda-card", &text);
+    CHECK_EQ_STR(mmt_text_string(&text), "/home/me/.local/state/mmtune/cuda-card.jsonl");
+    mmt_text_finish(&text);
+}
+
+/* ---- several processes --------------------------------------------------------------
+ */
+
+enum { PROCESSES = 4, TURNS = 200 };
+
+static void append_many(int process)
+{
+    mmt_error err = { 0 };
+    for (int i = 0; i < TURNS; i++) {
+        struct mmt_recorded list[3] = { sample(1), sample(2), sample(3) };
+        if (mmt_recording_append(path, list, 3, &err)) {
+            fprintf(stderr, "%s\n", err.text);
+            _exit(1);
+        }
+    }
+    _exit(0);
+}
+
+static void wait_for_all(void)
+{
+    int status;
+    while (wait(&status) > 0)
+        CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
+}
+
+static void check_all_there(void)
+{
+    struct mmt_recording back = read_back(false);
+    CHECK_EQ_STR(mmt_text_string(&back.warnings), "");
+    CHECK(back.count == 3);
+    for (size_t i = 0; i < back.count; i++)
+        CHECK_EQ_INT(mmt_recorded_calls(&back.list[i]), 5 * PROCESSES * TURNS);
+    mmt_recording_free(&back);
+}
+
+static void test_processes(bool prune)
+{
+    mmt_error err = { 0 };
+    struct mmt_recorded none = sample(1);
+    none.fates[MMT_FATE_RECORDED] = none.timed = 0;
+    append(&none);
+    for (int i = 0; i < PROCESSES; i++)
+        if (!fork())
+            append_many(i);
+    for (int i = 0; prune && i < 20; i++)
+        CHECK_OK(mmt_recording_prune(path, keep_all, NULL, &err), err);
+    wait_for_all();
+    check_all_there();
+    unlink(path);
+}
+
+static bool keep_long(void *context, const struct mmt_recorded *it)
+{
+    return mmt_recorded_seconds(it) >= *(const double *) context;
+}
+
+static void test_prune(void)
+{
+    struct mmt_recorded small = sample(1), large = sample(2000);
+    double least = 0.5;
+    struct stat before, after;
+    mmt_error err = { 0 };
+    large.seconds = 1;
+    for (int i = 0; i < 10; i++) {
+        append(&small);
+        append(&large);
+    }
+    CHECK(!stat(path, &before));
+    CHECK_OK(mmt_recording_prune(path, keep_long, &least, &err), err);
+    CHECK(!stat(path, &after) && after.st_size < before.st_size / 10);
+    struct mmt_recording back = read_back(false);
+    CHECK(back.count == 1 && back.list[0].call.problem.m == 2000);
+    CHECK(back.count == 1 && mmt_recorded_calls(&back.list[0]) == 50);
+    mmt_recording_free(&back);
+    unlink(path);
+}
+
+/* Who holds the file ends; until then others say so. */
+static void test_held(void)
+{
+    const struct mmt_recorded it = sample(1);
+    mmt_error err = { 0 };
+    int fd;
+    append(&it);
+    CHECK_OK(mmt_file_open_log(path, &fd, &err), err);
+    CHECK(!flock(fd, LOCK_SH)); /* another who appends is in nobody's way */
+    append(&it);
+    CHECK(!flock(fd, LOCK_EX));
+    CHECK_FAILS(mmt_recording_append(path, &it, 1, &err), err, MMT_ERROR_IO, "is locked");
+    close(fd);
+    append(&it);
+    unlink(path);
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder))
+        return 1;
+    snprintf(path, sizeof path, "%s/deep/cuda-card.jsonl", folder);
+    test_round_trip();
+    test_sums();
+    test_foreign();
+    test_locale();
+    test_refusals();
+    test_path();
+    test_processes(false);
+    test_processes(true);
+    test_prune();
+    test_held();
+    *strrchr(path, '/') = 0;
+    rmdir(path);
+    CHECK(!rmdir(folder));
+    return test_end("recordings");
+}
