@@ -71,11 +71,20 @@ void mmt_learned_free(struct mmt_learned *learned);
 
 /* The format (tables.c): a profile of our own, one from a paper, and their items. */
 extern const struct mmt_field mmt_fields_own[], mmt_fields_paper[], mmt_fields_entry[],
-    mmt_fields_range[], mmt_fields_portfolio[], mmt_fields_model[], mmt_fields_pruning[],
-    mmt_fields_published[];
+    mmt_fields_range[], mmt_fields_verdict[], mmt_fields_portfolio[], mmt_fields_model[],
+    mmt_fields_pruning[], mmt_fields_published[];
 
 /* What a table cannot say of a range that was read: the order of its m. */
 mmt_status mmt_range_check(void *range, mmt_error *err);
+
+/* Leaves out verdicts whose kernel's template was not `now`, its hash, when it was timed;
+ * says so in the warnings. */
+void mmt_verdict_drop_changed(struct mmt_profile *profile,
+                              const struct mmt_template *template, const char *now);
+
+/* Adds the verdicts of a layer that is of this very device. */
+mmt_status mmt_verdict_add_layer(struct mmt_profile *into, const struct mmt_profile *from,
+                                 int layer, mmt_error *err);
 
 #define MMT_MEMBER(type, member)                                                         \
     .offset = offsetof(type, member), .size = sizeof(((type *) 0)->member)

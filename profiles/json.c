@@ -15,7 +15,8 @@ struct list {
     const struct mmt_field *fields; /* of an item */
     size_t size, array, count;      /* of an item; where its array and their number are */
     bool may_lack;
-    bool has_problem; /* an item begins with one, which names it where it is left out */
+    bool has_problem; /* an item has one, which names it where it is left out */
+    size_t problem;   /* where */
     mmt_status (*check)(void *item, mmt_error *err); /* optional */
 };
 
@@ -27,6 +28,9 @@ static const struct list own_lists[] = {
     { LIST("entries", entries, mmt_fields_entry, struct mmt_entry), .has_problem = true },
     { LIST("ranges", ranges, mmt_fields_range, struct mmt_range), .may_lack = true,
       .has_problem = true, .check = mmt_range_check },
+    { LIST("verdicts", verdicts, mmt_fields_verdict, struct mmt_verdict),
+      .may_lack = true, .has_problem = true,
+      .problem = offsetof(struct mmt_verdict, call.problem) },
     { LIST("portfolio", portfolio, mmt_fields_portfolio, struct mmt_portfolio_kernel),
       .may_lack = true },
     { LIST("models", models, mmt_fields_model, struct mmt_model), .may_lack = true },
@@ -41,7 +45,7 @@ static const struct list paper_lists[] = {
 _Static_assert(!offsetof(struct mmt_entry, problem) &&
                    !offsetof(struct mmt_range, problem) &&
                    !offsetof(struct mmt_published, problem),
-               "items that have a problem begin with it");
+               "these begin with their problem");
 
 static const struct list *lists_of(const struct mmt_profile *profile)
 {
@@ -83,7 +87,8 @@ static mmt_status read_item(const struct reading *reading, const struct list *li
         return mmt_profile_append((char *) reading->profile + list->array,
                                   (void *) ((char *) reading->profile + list->count),
                                   item, list->size, reading->err);
-    leave_out(reading, path, list->has_problem ? item : NULL, &why);
+    leave_out(reading, path,
+              list->has_problem ? (void *) ((char *) item + list->problem) : NULL, &why);
     return MMT_OK;
 }
 
@@ -142,6 +147,7 @@ static void compare_hashes(struct mmt_profile *profile)
         if (mmt_template_hash(mmt_templates[t], &hash, &why))
             continue;
         mmt_hash_print(hash, now);
+        mmt_verdict_drop_changed(profile, mmt_templates[t], now);
         size_t changed = count_changed(profile, mmt_templates[t], now);
         for (size_t i = 0; i < profile->num_entries; i++)
             changed += has_changed(mmt_templates[t], now, &profile->entries[i].config,

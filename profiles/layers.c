@@ -213,6 +213,8 @@ mmt_status mmt_profile_add_layer(struct mmt_profile *into, const struct mmt_prof
         status = add_entries(into, from, number, err);
     if (!status)
         status = add_ranges(into, from, number, err);
+    if (!status && into->layers[number].own)
+        status = mmt_verdict_add_layer(into, from, number, err);
     if (!status)
         status = add_families(into, from, number, false, err);
     return status ? status : add_guides(into, from, err);

@@ -282,7 +282,9 @@ struct mmt_verdict {
     struct mmt_call call;  /* its workspace is the most that ours may use, in bytes */
     mmt_f32_mode f32_mode; /* under which ours was selected; strict but for f32 */
     struct mmt_config config;
-    char template_hash[33]; /* of the template as it was measured */
+    char template_hash[33]; /* of the template as it was measured: of another one the
+                             * file's verdicts are left out on reading; "": unknown, stays
+                             */
     char library[48];       /* "cuBLAS 13.1.0"; holds for that version alone */
     char driver[64];        /* as mmt_caps has it; holds for that driver alone */
     char date[32];          /* ISO 8601, UTC */
@@ -336,8 +338,9 @@ mmt_status mmt_profile_take_family(struct mmt_profile *into,
 
 /* Adds what `from` knows and `into`, whose caps are the device's, does not: entries of
  * other problems, or of those whose entry the device refuses; ranges of other problems;
- * portfolios, each beside the others of its family; pruning records; the roofline where
- * there is none. So the profile that counts most is added first. */
+ * verdicts of this very device alone; portfolios, each beside the others of its family;
+ * pruning records; the roofline where there is none. So the profile that counts most is
+ * added first. */
 mmt_status mmt_profile_add_layer(struct mmt_profile *into, const struct mmt_profile *from,
                                  mmt_error *err);
 

@@ -27,6 +27,13 @@ static const struct mmt_word activations[] = {
     { MMT_ACTIVATION_NONE, "none" }, { MMT_RELU, "relu" }, { MMT_GELU, "gelu" },
     { MMT_GELU_TANH, "gelu_tanh" },  { MMT_SILU, "silu" }, { 0 }
 };
+static const struct mmt_word clients[] = { { MMT_CLIENT_CUBLAS, "cublas" },
+                                           { MMT_CLIENT_CUBLASLT, "cublaslt" },
+                                           { MMT_CLIENT_BLAS, "blas" },
+                                           { 0 } };
+static const struct mmt_word f32_modes[] = { { MMT_F32_STRICT, "strict" },
+                                             { MMT_F32_EMULATED, "emulated" },
+                                             { 0 } };
 static const struct mmt_word ops[] = {
     { MMT_GEMM, "gemm" },
     { MMT_AXPBY, "axpby" },
@@ -146,6 +153,7 @@ const struct mmt_field mmt_fields_own[] = {
     SELF(OBJECT, "roofline", .fields = roofline),
     ELSEWHERE("entries"),
     ELSEWHERE("ranges", MAY_LACK),
+    ELSEWHERE("verdicts", MAY_LACK),
     ELSEWHERE("portfolio", MAY_LACK),
     ELSEWHERE("models", MAY_LACK),
     ELSEWHERE("guides", MAY_LACK),
@@ -261,6 +269,25 @@ const struct mmt_field mmt_fields_range[] = {
     ROW(OBJECT, "problem", problem, .fields = problem, .finish = check_problem),
     ITEMS("segments", segments, segment),
     ITEMS("times", times, range_time),
+    { 0 },
+};
+#undef OF
+
+#define OF struct mmt_verdict
+const struct mmt_field mmt_fields_verdict[] = {
+    ROW(WORD, "client", call.client, .words = clients),
+    ROW(OBJECT, "problem", call.problem, .fields = problem, .finish = check_problem),
+    ROW(BOOL, "adds", call.adds, MAY_LACK),
+    ROW(SIZE, "workspace_bytes", call.workspace, MAY_LACK),
+    ROW(WORD, "f32_mode", f32_mode, .words = f32_modes),
+    ROW(TEMPLATE, "template", config),
+    ROW(STRING, "template_hash", template_hash),
+    ROW(KNOBS, "knobs", config),
+    ROW(STRING, "library", library),
+    ROW(STRING, "driver", driver),
+    ROW(STRING, "date", date),
+    ROW(POSITIVE, "ours_us", ours, MICRO),
+    ROW(POSITIVE, "library_us", theirs, MICRO),
     { 0 },
 };
 #undef OF

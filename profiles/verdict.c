@@ -23,6 +23,58 @@ mmt_status mmt_profile_replace_verdict(struct mmt_profile *profile,
                               sizeof *verdict, err);
 }
 
+/* ---- reading and layers ------------------------------------------------------------ */
+
+void mmt_verdict_drop_changed(struct mmt_profile *profile,
+                              const struct mmt_template *template, const char *now)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < profile->num_verdicts; i++) {
+        const struct mmt_verdict *it = &profile->verdicts[i];
+        if (it->config.template != template || !it->template_hash[0] ||
+            !strcmp(it->template_hash, now))
+            profile->verdicts[left++] = *it;
+    }
+    const size_t dropped = profile->num_verdicts - left;
+    profile->num_verdicts = left;
+    if (dropped)
+        mmt_json_warn(&profile->warnings,
+                      "template %s has changed since it was timed for %zu %s, which %s "
+                      "left out; tune what was recorded again",
+                      template->name, dropped, dropped == 1 ? "verdict" : "verdicts",
+                      dropped == 1 ? "is" : "are");
+}
+
+/* Whether a verdict that counts more stands for the same: of the driver that is there, or
+ * both of others. */
+static bool has_verdict(const struct mmt_profile *into, const struct mmt_verdict *it)
+{
+    const bool current = !strcmp(it->driver, into->caps.driver);
+    for (size_t i = 0; i < into->num_verdicts; i++) {
+        const struct mmt_verdict *known = &into->verdicts[i];
+        if (is_same(known, it) && (!current || !strcmp(known->driver, into->caps.driver)))
+            return true;
+    }
+    return false;
+}
+
+mmt_status mmt_verdict_add_layer(struct mmt_profile *into, const struct mmt_profile *from,
+                                 int layer, mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    for (size_t i = 0; i < from->num_verdicts && !status; i++) {
+        struct mmt_verdict verdict = from->verdicts[i];
+        verdict.layer = layer;
+        if (!has_verdict(into, &verdict))
+            status = mmt_profile_append(&into->verdicts, &into->num_verdicts, &verdict,
+                                        sizeof verdict, err);
+    }
+    return status;
+}
+
+/* ---- what becomes of a call ---------------------------------------------------------
+ */
+
 static bool is_current(const struct mmt_verdict *it, const char *driver,
                        const char *library)
 {

@@ -157,51 +157,6 @@ static struct mmt_profile *beside(double first)
     return profile;
 }
 
-/* A profile of one verdict, whose library takes `theirs` seconds where ours takes 1. */
-static struct mmt_profile *judged(double theirs, mmt_f32_mode mode)
-{
-    struct mmt_profile *profile = mmt_profile_create();
-    struct mmt_verdict verdict = { .f32_mode = mode, .ours = 1, .theirs = theirs };
-    const mmt_problem plain = mmt_gemm_problem(MMT_F32, 8, 16, 24);
-    mmt_error err = { 0 };
-    CHECK_OK(mmt_problem_normalise(&plain, &verdict.call.problem, &err), err);
-    strcpy(verdict.driver, "580.65.06");
-    strcpy(verdict.library, "cuBLAS 12.8.4");
-    CHECK_OK(mmt_profile_replace_verdict(profile, &verdict, &err), err);
-    return profile;
-}
-
-static enum mmt_fate fate_of(struct mmt_profile *profile, mmt_f32_mode mode,
-                             const char *driver, const char *library)
-{
-    const struct mmt_verdict *it;
-    const struct mmt_call call = profile->verdicts[0].call;
-    enum mmt_fate fate = mmt_profile_verdict(profile, &call, mode, driver, library, &it);
-    CHECK((it != NULL) == (fate == MMT_FATE_TAKEN || fate == MMT_FATE_SLOWER));
-    mmt_profile_free(profile);
-    return fate;
-}
-
-/* A verdict holds under its own driver, library and mode alone, and is for ours only from
- * the margin on. */
-static void test_verdict(void)
-{
-    const char *driver = "580.65.06", *library = "cuBLAS 12.8.4";
-    const mmt_f32_mode strict = MMT_F32_STRICT, emulated = MMT_F32_EMULATED;
-    const double least = 1 + MMT_FASTER_MARGIN;
-    CHECK_EQ_INT(fate_of(judged(least, strict), strict, driver, library), MMT_FATE_TAKEN);
-    CHECK_EQ_INT(fate_of(judged(least, strict), emulated, driver, library),
-                 MMT_FATE_TAKEN);
-    CHECK_EQ_INT(fate_of(judged(9, emulated), strict, driver, library), MMT_FATE_UNKNOWN);
-    CHECK_EQ_INT(fate_of(judged(1.019, strict), strict, driver, library),
-                 MMT_FATE_SLOWER);
-    CHECK_EQ_INT(fate_of(judged(0.5, strict), strict, driver, library), MMT_FATE_SLOWER);
-    CHECK_EQ_INT(fate_of(judged(9, strict), strict, "580.65.07", library),
-                 MMT_FATE_STALE);
-    CHECK_EQ_INT(fate_of(judged(9, strict), strict, driver, "cuBLAS 12.8.5"),
-                 MMT_FATE_STALE);
-}
-
 static void test_yardstick(void)
 {
     struct mmt_profile *profile = beside(2);
@@ -529,7 +484,6 @@ static void check_paper(const char *path)
 int main(void)
 {
     test_memory();
-    test_verdict();
     test_yardstick();
     CHECK(each_file("tests/data/profiles/good", round_trip) > 0);
     CHECK_EQ_INT(each_file("profiles/papers", check_paper), 2);

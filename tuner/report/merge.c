@@ -67,6 +67,32 @@ static mmt_status merge_range(struct mmt_profile *into, const struct mmt_range *
     return mmt_profile_add_range(into, range, err);
 }
 
+/* The newer of two of one call, mode and library. */
+static mmt_status merge_verdict(struct mmt_profile *into, const struct mmt_verdict *it,
+                                mmt_error *err)
+{
+    for (size_t i = 0; i < into->num_verdicts; i++) {
+        const struct mmt_verdict *known = &into->verdicts[i];
+        if (mmt_call_equal(&known->call, &it->call) && known->f32_mode == it->f32_mode &&
+            !strcmp(known->library, it->library) && strcmp(known->date, it->date) > 0)
+            return MMT_OK;
+    }
+    return mmt_profile_replace_verdict(into, it, err);
+}
+
+/* Times of one card say nothing of another. */
+static mmt_status merge_verdicts(struct mmt_profile *into, const struct mmt_profile *from,
+                                 mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    if (!mmt_caps_are_one(&into->caps, &from->caps))
+        into->num_verdicts = 0;
+    else
+        for (size_t i = 0; i < from->num_verdicts && !status; i++)
+            status = merge_verdict(into, &from->verdicts[i], err);
+    return status;
+}
+
 /* What a kernel was found right for in one portfolio it is right for in another. */
 static void share_right(struct mmt_profile *into,
                         const struct mmt_portfolio_kernel *kernels, size_t count)
@@ -160,6 +186,8 @@ static mmt_status merge_profile(struct mmt_profile *into, const struct mmt_profi
         status = merge_entry(into, &from->entries[i], err);
     for (size_t i = 0; i < from->num_ranges && !status; i++)
         status = merge_range(into, &from->ranges[i], err);
+    if (!status)
+        status = merge_verdicts(into, from, err);
     if (!status)
         status = merge_families(into, from, err);
     for (size_t i = 0; i < from->num_pruning && !status; i++)

@@ -307,6 +307,23 @@ json_t *mmt_range_json(const struct mmt_range *range)
     return json;
 }
 
+json_t *mmt_verdict_json(const struct mmt_verdict *it)
+{
+    const bool strict = it->f32_mode == MMT_F32_STRICT;
+    struct mmt_text config = { 0 };
+    mmt_config_print(&it->config, &config);
+    json_t *json = json_pack(
+        "{s:s, s:o, s:b, s:I, s:s, s:s, s:s, s:s, s:s, s:f, s:f, s:f}", "client",
+        mmt_client_name(it->call.client), "problem", mmt_problem_json(&it->call.problem),
+        "adds", it->call.adds, "workspace_bytes", (json_int_t) it->call.workspace,
+        "f32_mode", strict ? "strict" : "emulated", "configuration",
+        mmt_text_string(&config), "library", it->library, "driver", it->driver, "date",
+        it->date, "ours_us", it->ours * 1e6, "library_us", it->theirs * 1e6, "speedup",
+        it->theirs / it->ours);
+    mmt_text_finish(&config);
+    return json;
+}
+
 json_t *mmt_row_json(const struct mmt_row *row)
 {
     json_t *json = json_pack("{s:s, s:f, s:f, s:f, s:b}", "kernel", row->name, "time_us",

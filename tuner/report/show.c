@@ -1,5 +1,6 @@
 /* mmtune show */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -210,6 +211,27 @@ static void print_standing(const struct mmt_profile *profile)
     mmt_text_finish(&text);
 }
 
+static void print_verdicts(const struct mmt_profile *profile)
+{
+    size_t faster = 0;
+    double sum = 0;
+    for (size_t i = 0; i < profile->num_verdicts; i++) {
+        const struct mmt_verdict *it = &profile->verdicts[i];
+        if (it->theirs < (1 + MMT_FASTER_MARGIN) * it->ours)
+            continue;
+        faster++;
+        sum += log(it->theirs / it->ours);
+    }
+    if (!profile->num_verdicts)
+        return;
+    printf("\nverdicts on programs' calls: %zu, of them %zu for ours",
+           profile->num_verdicts, faster);
+    if (faster)
+        printf("; there the speed-up is %.3f, a geometric mean",
+               exp(sum / (double) faster));
+    printf("\n");
+}
+
 static void print_people(const struct mmt_rows *rows)
 {
     print_head(rows->profile);
@@ -221,6 +243,7 @@ static void print_people(const struct mmt_rows *rows)
     for (size_t i = 0; i < rows->profile->num_ranges; i++)
         print_range(&rows->profile->ranges[i]);
     print_standing(rows->profile);
+    print_verdicts(rows->profile);
     print_portfolio(rows->profile);
     print_pruning(rows->profile);
     if (!rows->count)
@@ -324,6 +347,14 @@ static json_t *ranges_json(const struct mmt_profile *profile)
     return all;
 }
 
+static json_t *verdicts_json(const struct mmt_profile *profile)
+{
+    json_t *all = json_array();
+    for (size_t i = 0; i < profile->num_verdicts; i++)
+        json_array_append_new(all, mmt_verdict_json(&profile->verdicts[i]));
+    return all;
+}
+
 static void print_programs(const struct mmt_rows *rows)
 {
     json_t *problems = json_array();
@@ -337,6 +368,7 @@ static void print_programs(const struct mmt_rows *rows)
         json_object_set_new(root, "made", made_json(rows->profile));
         json_object_set_new(root, "roofline", roofline_json(rows->profile));
         json_object_set_new(root, "ranges", ranges_json(rows->profile));
+        json_object_set_new(root, "verdicts", verdicts_json(rows->profile));
         json_object_set_new(root, "portfolio", portfolio_json(rows->profile));
         json_object_set_new(root, "guides", pruning_json(rows->profile));
         json_object_set_new(root, "health", health_json(&rows->profile->made.health));

@@ -86,7 +86,7 @@ def texts():
     good = text_of(SMALL)
     refused = "refused"
     bad("empty", refused, "expected near end of file", "")
-    bad("truncated", refused, "expected near end of file", good[:len(good) * 2 // 3])
+    bad("truncated", refused, "expected near end of file", good[:good.index('"models"')])
     bad("trailing", refused, "end of file expected near 'x'", good + "x\n")
     bad("deep", refused, "is nested more than 16 deep",
         '{"format": 1, "entries": ' + "[" * 40 + "]" * 40 + "}\n")
