@@ -1,348 +1,397 @@
-/* cuBLASLt as its documentation describes it, for matrices in host memory: column-major,
- * with descriptors whose attributes are checked for value and size. It proposes four
- * algorithms: the first right and slow, the second unfit to run, the third right and
- * fast, the fourth with a state that says not to use it.
+/* libcublas as its documentation describes it, for matrices in host memory: handles and
+ * their state, and the products, each also with sizes of 64 bits. By the clock of
+ * tests/emulation/fake/card each takes MMT_FAKE_CUBLAS_US, 2000 where that is not set.
  *
- * By the clock of tests/emulation/fake/card the first takes MMT_FAKE_CUBLAS_US, 2000
- * where that is not set, and the third a quarter of it. With MMT_FAKE_CUBLAS=dies the
- * first product ends the process, and MMT_FAKE_CUBLAS_LOG gets a line. */
-#include <dlfcn.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
+ * As in the vendor's, references to its own functions are bound within, and some products
+ * are left to libcublasLt: here cublasHgemm calls cublasLtMatmul. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "tests/emulation/fake/fake_cublas.h"
 #include "tuner/verify/number.h"
 
-enum { SUCCESS, NOT_INITIALIZED, INVALID_VALUE = 7, NOT_SUPPORTED = 15 };
-enum { COMPUTE_32F = 68, COMPUTE_64F = 70, COMPUTE_32I = 72, COMPUTE_32F_FAST_TF32 = 77 };
-enum { SLOW = 11, UNFIT = 12, FAST = 13 };
-
-struct desc {
-    int compute, scale;
-    int32_t transposed[2];
+struct handle {
+    void *stream, *workspace, *lt;
+    size_t workspace_size;
+    int pointer_mode, math_mode;
 };
 
-struct layout {
-    int type;
-    uint64_t rows, columns;
-    int64_t ld, stride;
-    int32_t batch;
-};
+/* cudaDataType */
+enum { R_32F = 0, R_64F = 1, R_16F = 2 };
 
-struct preference {
-    uint64_t workspace;
-};
+size_t cublasLtGetVersion(void);
+int cublasLtGetProperty(int property, int *value);
+const char *cublasLtGetStatusName(int status);
+const char *cublasLtGetStatusString(int status);
+int cublasLtCreate(void **handle);
+int cublasLtDestroy(void *handle);
+int cublasLtMatmulDescCreate(void **out, int compute, int scale);
+int cublasLtMatmulDescSetAttribute(void *desc, int attribute, const void *value,
+                                   size_t size);
+int cublasLtMatmulDescDestroy(void *desc);
+int cublasLtMatrixLayoutCreate(void **out, int type, uint64_t rows, uint64_t columns,
+                               int64_t ld);
+int cublasLtMatrixLayoutDestroy(void *layout);
+int cublasLtMatmul(void *handle, void *desc, const void *alpha, const void *a, void *la,
+                   const void *b, void *lb, const void *beta, const void *c, void *lc,
+                   void *d, void *ld, const uint64_t algorithm[8], void *workspace,
+                   size_t workspace_size, void *stream);
 
-struct result {
-    uint64_t algorithm[8];
-    size_t workspace;
-    int state;
-    float waves;
-    int reserved[4];
-};
-
-/* cudaDataType in our words; what is not here is unknown. */
-static const struct {
-    int cuda;
-    mmt_type type;
-} types[] = {
-    { 0, MMT_F32 },  { 1, MMT_F64 },   { 2, MMT_F16 },     { 3, MMT_I8 },
-    { 10, MMT_I32 }, { 14, MMT_BF16 }, { 28, MMT_F8E4M3 },
-};
-
-static int type_of(int cuda)
-{
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (types[i].cuda == cuda)
-            return (int) types[i].type;
-    return -1;
-}
-
-/* Which types of A and B, and of C, go with a way to compute and its scalars. */
-static bool goes(int compute, int scale, int input, int output)
-{
-    unsigned inputs = 1 << MMT_F32 | 1 << MMT_BF16 | 1 << MMT_F16 | 1 << MMT_F8E4M3;
-
-    if (compute == COMPUTE_32F || compute == COMPUTE_32F_FAST_TF32)
-        return scale == MMT_F32 && inputs >> input & 1 &&
-               mmt_type_outputs((mmt_type) input) >> output & 1;
-    if (compute == COMPUTE_64F)
-        return scale == MMT_F64 && input == MMT_F64 && output == MMT_F64;
-    return compute == COMPUTE_32I && scale == MMT_I32 && input == MMT_I8 &&
-           output == MMT_I32;
-}
-
-#define EXPORT(type) __attribute__((visibility("default"))) type
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-EXPORT(size_t) cublasLtGetVersion(void)
+/* ---- handles ----------------------------------------------------------------------- */
+
+EXPORT(int) cublasCreate_v2(struct handle **out)
 {
-    const char *given = getenv("MMT_FAKE_CUBLAS_VERSION");
-    return given ? (size_t) atol(given) : 130100;
+    fake_count(__func__);
+    if (!out)
+        return INVALID_VALUE;
+    fake_card_enter();
+    *out = calloc(1, sizeof **out);
+    return cublasLtCreate(&(*out)->lt);
 }
 
-EXPORT(const char *) cublasLtGetStatusName(int status)
+EXPORT(int) cublasDestroy_v2(struct handle *handle)
 {
-    return status == NOT_SUPPORTED ? "CUBLAS_STATUS_NOT_SUPPORTED" : "CUBLAS_STATUS";
-}
-
-EXPORT(int) cublasLtCreate(void **handle)
-{
-    *handle = malloc(1);
-    return SUCCESS;
-}
-
-EXPORT(int) cublasLtDestroy(void *handle)
-{
+    fake_count(__func__);
+    if (!handle)
+        return NOT_INITIALIZED;
+    cublasLtDestroy(handle->lt);
     free(handle);
     return SUCCESS;
 }
 
-/* ---- descriptors ------------------------------------------------------------------- */
-
-EXPORT(int) cublasLtMatmulDescCreate(struct desc **out, int compute, int scale)
+/* Takes the workspace back, too. */
+EXPORT(int) cublasSetStream_v2(struct handle *handle, void *stream)
 {
-    if (type_of(scale) < 0)
-        return NOT_SUPPORTED;
-    *out = calloc(1, sizeof **out);
-    **out = (struct desc){ compute, type_of(scale), { 0, 0 } };
-    return SUCCESS;
-}
-
-EXPORT(int) cublasLtMatmulDescDestroy(struct desc *desc)
-{
-    free(desc);
-    return SUCCESS;
-}
-
-EXPORT(int)
-cublasLtMatmulDescSetAttribute(struct desc *desc, int attribute, const void *value,
-                               size_t size)
-{
-    if ((attribute != 3 && attribute != 4) || size != sizeof(int32_t))
-        return INVALID_VALUE;
-    memcpy(&desc->transposed[attribute - 3], value, size);
-    return desc->transposed[attribute - 3] == 1 ? SUCCESS : INVALID_VALUE;
-}
-
-EXPORT(int)
-cublasLtMatrixLayoutCreate(struct layout **out, int type, uint64_t rows, uint64_t columns,
-                           int64_t ld)
-{
-    if (ld < (int64_t) rows || type_of(type) < 0)
-        return INVALID_VALUE;
-    *out = calloc(1, sizeof **out);
-    **out = (struct layout){ type_of(type), rows, columns, ld, 0, 1 };
-    return SUCCESS;
-}
-
-EXPORT(int) cublasLtMatrixLayoutDestroy(struct layout *layout)
-{
-    free(layout);
-    return SUCCESS;
-}
-
-EXPORT(int)
-cublasLtMatrixLayoutSetAttribute(struct layout *layout, int attribute, const void *value,
-                                 size_t size)
-{
-    if (attribute == 5 && size == sizeof layout->batch)
-        memcpy(&layout->batch, value, size);
-    else if (attribute == 6 && size == sizeof layout->stride)
-        memcpy(&layout->stride, value, size);
-    else
-        return INVALID_VALUE;
-    return SUCCESS;
-}
-
-EXPORT(int) cublasLtMatmulPreferenceCreate(struct preference **out)
-{
-    *out = calloc(1, sizeof **out);
-    return SUCCESS;
-}
-
-EXPORT(int) cublasLtMatmulPreferenceDestroy(struct preference *preference)
-{
-    free(preference);
-    return SUCCESS;
-}
-
-EXPORT(int)
-cublasLtMatmulPreferenceSetAttribute(struct preference *preference, int attribute,
-                                     const void *value, size_t size)
-{
-    if (attribute == 3)
-        return size == sizeof(uint32_t) ? SUCCESS : INVALID_VALUE;
-    if (attribute != 1 || size != sizeof preference->workspace)
-        return INVALID_VALUE;
-    memcpy(&preference->workspace, value, size);
-    return SUCCESS;
-}
-
-/* The blocks of the slow algorithm alone may be walked another way, which is as slow. */
-EXPORT(int)
-cublasLtMatmulAlgoConfigSetAttribute(uint64_t algorithm[8], int attribute,
-                                     const void *value, size_t size)
-{
-    uint32_t swizzled;
-
-    if (attribute != 4 || size != sizeof swizzled)
-        return INVALID_VALUE;
-    memcpy(&swizzled, value, size);
-    algorithm[1] = swizzled;
-    return SUCCESS;
-}
-
-EXPORT(int)
-cublasLtMatmulAlgoCheck(void *handle, const struct desc *desc, const struct layout *a,
-                        const struct layout *b, const struct layout *c,
-                        const struct layout *d, const uint64_t algorithm[8],
-                        struct result *result)
-{
-    if (algorithm[0] != SLOW)
-        return NOT_SUPPORTED;
-    *result = (struct result){ .algorithm = { algorithm[0], algorithm[1] } };
-    return SUCCESS;
-}
-
-/* ---- the product --------------------------------------------------------------------
- */
-
-/* op(A) is m x k, op(B) k x n, C m x n. */
-static bool fits(const struct desc *desc, const struct layout *a, const struct layout *b,
-                 const struct layout *c)
-{
-    uint64_t m = desc->transposed[0] ? a->columns : a->rows;
-    uint64_t k = desc->transposed[0] ? a->rows : a->columns;
-    uint64_t inner = desc->transposed[1] ? b->columns : b->rows;
-    uint64_t n = desc->transposed[1] ? b->rows : b->columns;
-    return m == c->rows && n == c->columns && k == inner && a->type == b->type &&
-           goes(desc->compute, desc->scale, a->type, c->type) && a->batch == c->batch &&
-           b->batch == c->batch;
-}
-
-EXPORT(int)
-cublasLtMatmulAlgoGetHeuristic(void *handle, const struct desc *desc,
-                               const struct layout *a, const struct layout *b,
-                               const struct layout *c, const struct layout *d,
-                               const struct preference *preference, int wanted,
-                               struct result *results, int *found)
-{
-    if (!fits(desc, a, b, c) || d != c || wanted < 8 ||
-        preference->workspace > (uint64_t) 64 << 20)
-        return INVALID_VALUE;
-    if (a->type == MMT_F8E4M3 && (!desc->transposed[0] || desc->transposed[1]))
-        return NOT_SUPPORTED;
-    *found = 4;
-    for (int i = 0; i < 4; i++)
-        results[i] = (struct result){ .algorithm = { (uint64_t) (SLOW + i) },
-                                      .state = i == 3 ? NOT_SUPPORTED : SUCCESS };
-    return SUCCESS;
-}
-
-static double element(const struct layout *l, const void *data, uint64_t row,
-                      uint64_t column, int z)
-{
-    size_t place = row + column * (size_t) l->ld + (size_t) z * (size_t) l->stride;
-    return (double) mmt_number_read((mmt_type) l->type,
-                                    (const char *) data +
-                                        place * mmt_type_size((mmt_type) l->type));
-}
-
-static double dot(const struct desc *desc, const struct layout *la, const void *a,
-                  const struct layout *lb, const void *b, uint64_t i, uint64_t j, int z)
-{
-    uint64_t k = desc->transposed[0] ? la->rows : la->columns;
-    double sum = 0;
-
-    for (uint64_t l = 0; l < k; l++) {
-        double x =
-            desc->transposed[0] ? element(la, a, l, i, z) : element(la, a, i, l, z);
-        double y =
-            desc->transposed[1] ? element(lb, b, j, l, z) : element(lb, b, l, j, z);
-        sum += x * y;
-    }
-    return sum;
-}
-
-static double scalar(const struct desc *desc, const void *value)
-{
-    return (double) mmt_number_read((mmt_type) desc->scale, value);
-}
-
-/* Tells the clock of a card that is not there, where it has one. */
-static void tell_clock(bool fast)
-{
-    const char *given = getenv("MMT_FAKE_CUBLAS_US");
-    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    void *symbol = driver ? dlsym(driver, "fake_work") : NULL;
-    void (*work)(double);
-
-    memcpy(&work, &symbol, sizeof work);
-    if (work)
-        work((given ? atof(given) : 2000) * 1e-6 / (fast ? 4 : 1));
-    if (driver)
-        dlclose(driver);
-}
-
-static void misbehave(void)
-{
-    const char *how = getenv("MMT_FAKE_CUBLAS"), *log = getenv("MMT_FAKE_CUBLAS_LOG");
-    FILE *file = how && log ? fopen(log, "a") : NULL;
-
-    if (file) {
-        fprintf(file, "%s\n", how);
-        fclose(file);
-    }
-    if (how && !strcmp(how, "dies"))
-        abort();
-}
-
-/* Whether the thread has a current context. */
-static bool is_ready(void)
-{
-    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD), *context = NULL;
-    void *symbol = driver ? dlsym(driver, "cuCtxGetCurrent") : NULL;
-    int (*ask)(void **);
-
-    memcpy(&ask, &symbol, sizeof ask);
-    if (ask)
-        ask(&context);
-    if (driver)
-        dlclose(driver);
-    return context != NULL;
-}
-
-EXPORT(int)
-cublasLtMatmul(void *handle, const struct desc *desc, const void *alpha, const void *a,
-               const struct layout *la, const void *b, const struct layout *lb,
-               const void *beta, const void *c, const struct layout *lc, void *d,
-               const struct layout *ld, const uint64_t algorithm[8], void *workspace,
-               size_t workspace_size, void *stream)
-{
-    const struct timespec pause = { 0, 6000000 }; /* a busy machine hides less */
-
-    if (!is_ready())
+    fake_count(__func__);
+    if (!handle)
         return NOT_INITIALIZED;
-    if (!fits(desc, la, lb, lc) || c != d || lc != ld || scalar(desc, alpha) != 1 ||
-        scalar(desc, beta) != 0 || !workspace || workspace_size < (size_t) 64 << 20)
-        return INVALID_VALUE;
-    if (algorithm[0] != SLOW && algorithm[0] != FAST)
-        return NOT_SUPPORTED;
-    misbehave();
-    tell_clock(algorithm[0] == FAST);
-    if (algorithm[0] == SLOW && !getenv("MMT_FAKE_CUBLAS_US"))
-        nanosleep(&pause, NULL);
-    for (int z = 0; z < lc->batch; z++)
-        for (uint64_t j = 0; j < lc->columns; j++)
-            for (uint64_t i = 0; i < lc->rows; i++) {
-                size_t place = i + j * (size_t) lc->ld + (size_t) z * (size_t) lc->stride;
-                double sum = dot(desc, la, a, lb, b, i, j, z);
-                mmt_number_write((mmt_type) lc->type, sum,
-                                 (char *) d + place * mmt_type_size((mmt_type) lc->type));
-            }
+    handle->stream = stream;
+    handle->workspace = NULL, handle->workspace_size = 0;
     return SUCCESS;
 }
+
+EXPORT(int) cublasSetWorkspace_v2(struct handle *handle, void *workspace, size_t size)
+{
+    fake_count(__func__);
+    if (!handle)
+        return NOT_INITIALIZED;
+    if ((uintptr_t) workspace % 256)
+        return INVALID_VALUE;
+    handle->workspace = workspace, handle->workspace_size = size;
+    return SUCCESS;
+}
+
+#define GETTER(name, out_type, member)                                                   \
+    EXPORT(int) name(struct handle *handle, out_type *out)                               \
+    {                                                                                    \
+        fake_count(__func__);                                                            \
+        if (!handle)                                                                     \
+            return NOT_INITIALIZED;                                                      \
+        if (!out)                                                                        \
+            return INVALID_VALUE;                                                        \
+        *out = handle->member;                                                           \
+        return SUCCESS;                                                                  \
+    }
+GETTER(cublasGetStream_v2, void *, stream)
+GETTER(cublasGetPointerMode_v2, int, pointer_mode)
+GETTER(cublasGetMathMode, int, math_mode)
+
+#define SETTER(name, member, most)                                                       \
+    EXPORT(int) name(struct handle *handle, int value)                                   \
+    {                                                                                    \
+        fake_count(__func__);                                                            \
+        if (!handle)                                                                     \
+            return NOT_INITIALIZED;                                                      \
+        if (value < 0 || value > most)                                                   \
+            return INVALID_VALUE;                                                        \
+        handle->member = value;                                                          \
+        return SUCCESS;                                                                  \
+    }
+SETTER(cublasSetPointerMode_v2, pointer_mode, 1)
+SETTER(cublasSetMathMode, math_mode, 0x1ff)
+
+EXPORT(int) cublasGetVersion_v2(struct handle *handle, int *version)
+{
+    fake_count(__func__);
+    *version = (int) cublasLtGetVersion();
+    return SUCCESS;
+}
+
+EXPORT(int) cublasGetProperty(int property, int *value)
+{
+    fake_count(__func__);
+    return cublasLtGetProperty(property, value);
+}
+
+EXPORT(const char *) cublasGetStatusName(int status)
+{
+    return cublasLtGetStatusName(status);
+}
+
+EXPORT(const char *) cublasGetStatusString(int status)
+{
+    return cublasLtGetStatusString(status);
+}
+
+/* ---- products ---------------------------------------------------------------------- */
+
+/* A product as all functions below name it. Types are cudaDataType. */
+struct gemm {
+    int op_a, op_b;
+    int64_t m, n, k, batch;
+    int compute;
+    const void *alpha, *beta;
+    int type_a, type_b, type_c;
+    struct fake_matrix a, b, c;
+};
+
+static int64_t least_ld(int64_t rows)
+{
+    return rows > 1 ? rows : 1;
+}
+
+static bool is_valid(const struct gemm *it)
+{
+    return it->op_a >= 0 && it->op_a <= 2 && it->op_b >= 0 && it->op_b <= 2 &&
+           it->m >= 0 && it->n >= 0 && it->k >= 0 && it->batch >= 0 &&
+           it->a.ld >= least_ld(it->op_a ? it->k : it->m) &&
+           it->b.ld >= least_ld(it->op_b ? it->n : it->k) &&
+           it->c.ld >= least_ld(it->m) && it->alpha && it->beta;
+}
+
+static int check(const struct handle *handle, const struct gemm *it)
+{
+    if (!handle)
+        return NOT_INITIALIZED;
+    if (!is_valid(it))
+        return INVALID_VALUE;
+    if (fake_type_of(it->type_a) < 0 || fake_type_of(it->type_c) < 0 ||
+        it->type_a != it->type_b ||
+        !fake_goes(it->compute, fake_scalar_of(it->compute),
+                   (mmt_type) fake_type_of(it->type_a),
+                   (mmt_type) fake_type_of(it->type_c)))
+        return NOT_SUPPORTED;
+    return SUCCESS;
+}
+
+static struct fake_matrix typed(struct fake_matrix matrix, int cuda)
+{
+    matrix.type = (mmt_type) fake_type_of(cuda);
+    return matrix;
+}
+
+/* Scalars of either pointer mode are in host memory. */
+static int multiply(struct handle *handle, const struct gemm *it)
+{
+    const int status = check(handle, it);
+    if (status)
+        return status;
+    const mmt_type scalar = (mmt_type) fake_scalar_of(it->compute);
+    const struct fake_product product = {
+        .transposed = { it->op_a != 0, it->op_b != 0 },
+        .m = it->m,
+        .n = it->n,
+        .k = it->k,
+        .batch = it->batch,
+        .alpha = (double) mmt_number_read(scalar, it->alpha),
+        .beta = (double) mmt_number_read(scalar, it->beta),
+        .a = typed(it->a, it->type_a),
+        .b = typed(it->b, it->type_b),
+        .c = typed(it->c, it->type_c),
+    };
+    fake_card_enter();
+    fake_clock_add(1);
+    fake_product_compute(&product);
+    return SUCCESS;
+}
+
+#define ONE(data_, ld_)                                                                  \
+    {                                                                                    \
+        .data = data_, .ld = ld_                                                         \
+    }
+#define STRIDED(data_, ld_, stride_)                                                     \
+    {                                                                                    \
+        .data = data_, .ld = ld_, .stride = stride_                                      \
+    }
+#define LISTED(list_, ld_)                                                               \
+    {                                                                                    \
+        .list = (const void *const *) list_, .ld = ld_                                   \
+    }
+
+#define GEMM(name, size, element, code, computes)                                        \
+    EXPORT(int)                                                                          \
+    name(struct handle *handle, int op_a, int op_b, size m, size n, size k,              \
+         const element *alpha, const element *a, size lda, const element *b, size ldb,   \
+         const element *beta, element *c, size ldc)                                      \
+    {                                                                                    \
+        fake_count(__func__);                                                            \
+        const struct gemm gemm = {                                                       \
+            op_a, op_b, m,    n,    k,           1,           computes,   alpha,         \
+            beta, code, code, code, ONE(a, lda), ONE(b, ldb), ONE(c, ldc)                \
+        };                                                                               \
+        return multiply(handle, &gemm);                                                  \
+    }
+GEMM(cublasSgemm_v2, int, float, R_32F, COMPUTE_32F)
+GEMM(cublasSgemm_v2_64, int64_t, float, R_32F, COMPUTE_32F)
+GEMM(cublasDgemm_v2, int, double, R_64F, COMPUTE_64F)
+GEMM(cublasDgemm_v2_64, int64_t, double, R_64F, COMPUTE_64F)
+
+#define GEMM_STRIDED(name, size, element, code, computes)                                \
+    EXPORT(int)                                                                          \
+    name(struct handle *handle, int op_a, int op_b, size m, size n, size k,              \
+         const element *alpha, const element *a, size lda, long long stride_a,           \
+         const element *b, size ldb, long long stride_b, const element *beta,            \
+         element *c, size ldc, long long stride_c, size batch)                           \
+    {                                                                                    \
+        fake_count(__func__);                                                            \
+        const struct gemm gemm = { op_a,                                                 \
+                                   op_b,                                                 \
+                                   m,                                                    \
+                                   n,                                                    \
+                                   k,                                                    \
+                                   batch,                                                \
+                                   computes,                                             \
+                                   alpha,                                                \
+                                   beta,                                                 \
+                                   code,                                                 \
+                                   code,                                                 \
+                                   code,                                                 \
+                                   STRIDED(a, lda, stride_a),                            \
+                                   STRIDED(b, ldb, stride_b),                            \
+                                   STRIDED(c, ldc, stride_c) };                          \
+        return multiply(handle, &gemm);                                                  \
+    }
+GEMM_STRIDED(cublasSgemmStridedBatched, int, float, R_32F, COMPUTE_32F)
+GEMM_STRIDED(cublasSgemmStridedBatched_64, int64_t, float, R_32F, COMPUTE_32F)
+GEMM_STRIDED(cublasDgemmStridedBatched, int, double, R_64F, COMPUTE_64F)
+GEMM_STRIDED(cublasDgemmStridedBatched_64, int64_t, double, R_64F, COMPUTE_64F)
+GEMM_STRIDED(cublasHgemmStridedBatched, int, uint16_t, R_16F, COMPUTE_16F)
+GEMM_STRIDED(cublasHgemmStridedBatched_64, int64_t, uint16_t, R_16F, COMPUTE_16F)
+
+#define GEMM_EX(name, size)                                                              \
+    EXPORT(int)                                                                          \
+    name(struct handle *handle, int op_a, int op_b, size m, size n, size k,              \
+         const void *alpha, const void *a, int type_a, size lda, const void *b,          \
+         int type_b, size ldb, const void *beta, void *c, int type_c, size ldc,          \
+         int compute, int algorithm)                                                     \
+    {                                                                                    \
+        fake_count(__func__);                                                            \
+        const struct gemm gemm = {                                                       \
+            op_a, op_b,   m,      n,      k,           1,           compute,    alpha,   \
+            beta, type_a, type_b, type_c, ONE(a, lda), ONE(b, ldb), ONE(c, ldc)          \
+        };                                                                               \
+        return multiply(handle, &gemm);                                                  \
+    }
+GEMM_EX(cublasGemmEx, int)
+GEMM_EX(cublasGemmEx_64, int64_t)
+
+#define SGEMM_EX(name, size)                                                             \
+    EXPORT(int)                                                                          \
+    name(struct handle *handle, int op_a, int op_b, size m, size n, size k,              \
+         const float *alpha, const void *a, int type_a, size lda, const void *b,         \
+         int type_b, size ldb, const float *beta, void *c, int type_c, size ldc)         \
+    {                                                                                    \
+        fake_count(__func__);                                                            \
+        const struct gemm gemm = { op_a,        op_b,        m,           n,             \
+                                   k,           1,           COMPUTE_32F, alpha,         \
+                                   beta,        type_a,      type_b,      type_c,        \
+                                   ONE(a, lda), ONE(b, ldb), ONE(c, ldc) };              \
+        return multiply(handle, &gemm);                                                  \
+    }
+SGEMM_EX(cublasSgemmEx, int)
+SGEMM_EX(cublasSgemmEx_64, int64_t)
+
+#define GEMM_STRIDED_EX(name, size)                                                      \
+    EXPORT(int)                                                                          \
+    name(struct handle *handle, int op_a, int op_b, size m, size n, size k,              \
+         const void *alpha, const void *a, int type_a, size lda, long long stride_a,     \
+         const void *b, int type_b, size ldb, long long stride_b, const void *beta,      \
+         void *c, int type_c, size ldc, long long stride_c, size batch, int compute,     \
+         int algorithm)                                                                  \
+    {                                                                                    \
+        fake_count(__func__);                                                            \
+        const struct gemm gemm = { op_a,                                                 \
+                                   op_b,                                                 \
+                                   m,                                                    \
+                                   n,                                                    \
+                                   k,                                                    \
+                                   batch,                                                \
+                                   compute,                                              \
+                                   alpha,                                                \
+                                   beta,                                                 \
+                                   type_a,                                               \
+                                   type_b,                                               \
+                                   type_c,                                               \
+                                   STRIDED(a, lda, stride_a),                            \
+                                   STRIDED(b, ldb, stride_b),                            \
+                                   STRIDED(c, ldc, stride_c) };                          \
+        return multiply(handle, &gemm);                                                  \
+    }
+GEMM_STRIDED_EX(cublasGemmStridedBatchedEx, int)
+GEMM_STRIDED_EX(cublasGemmStridedBatchedEx_64, int64_t)
+
+#define GEMM_BATCHED_EX(name, size)                                                      \
+    EXPORT(int)                                                                          \
+    name(struct handle *handle, int op_a, int op_b, size m, size n, size k,              \
+         const void *alpha, const void *const a[], int type_a, size lda,                 \
+         const void *const b[], int type_b, size ldb, const void *beta, void *const c[], \
+         int type_c, size ldc, size batch, int compute, int algorithm)                   \
+    {                                                                                    \
+        fake_count(__func__);                                                            \
+        const struct gemm gemm = {                                                       \
+            op_a,          op_b, m,      n,      k,      batch,          compute,        \
+            alpha,         beta, type_a, type_b, type_c, LISTED(a, lda), LISTED(b, ldb), \
+            LISTED(c, ldc)                                                               \
+        };                                                                               \
+        return multiply(handle, &gemm);                                                  \
+    }
+GEMM_BATCHED_EX(cublasGemmBatchedEx, int)
+GEMM_BATCHED_EX(cublasGemmBatchedEx_64, int64_t)
+
+/* ---- products that libcublasLt computes -------------------------------------------- */
+
+static void make_layout(void **out, int op, int64_t rows, int64_t columns, int64_t ld)
+{
+    cublasLtMatrixLayoutCreate(out, R_16F, (uint64_t) (op ? columns : rows),
+                               (uint64_t) (op ? rows : columns), ld);
+}
+
+static int multiply_by_lt(struct handle *handle, const struct gemm *it, void *c)
+{
+    void *desc = NULL, *layouts[3];
+    int status = check(handle, it);
+    if (status || !it->m || !it->n)
+        return status;
+    fake_card_enter();
+    cublasLtMatmulDescCreate(&desc, it->compute, R_16F);
+    cublasLtMatmulDescSetAttribute(desc, 3, &it->op_a, sizeof it->op_a);
+    cublasLtMatmulDescSetAttribute(desc, 4, &it->op_b, sizeof it->op_b);
+    make_layout(&layouts[0], it->op_a, it->m, it->k, it->a.ld);
+    make_layout(&layouts[1], it->op_b, it->k, it->n, it->b.ld);
+    make_layout(&layouts[2], 0, it->m, it->n, it->c.ld);
+    status = cublasLtMatmul(handle->lt, desc, it->alpha, it->a.data, layouts[0],
+                            it->b.data, layouts[1], it->beta, c, layouts[2], c,
+                            layouts[2], NULL, NULL, 0, handle->stream);
+    for (int i = 0; i < 3; i++)
+        cublasLtMatrixLayoutDestroy(layouts[i]);
+    cublasLtMatmulDescDestroy(desc);
+    return status;
+}
+
+#define HGEMM(name, size)                                                                \
+    EXPORT(int)                                                                          \
+    name(struct handle *handle, int op_a, int op_b, size m, size n, size k,              \
+         const uint16_t *alpha, const uint16_t *a, size lda, const uint16_t *b,          \
+         size ldb, const uint16_t *beta, uint16_t *c, size ldc)                          \
+    {                                                                                    \
+        fake_count(__func__);                                                            \
+        const struct gemm gemm = { op_a,        op_b,        m,           n,             \
+                                   k,           1,           COMPUTE_16F, alpha,         \
+                                   beta,        R_16F,       R_16F,       R_16F,         \
+                                   ONE(a, lda), ONE(b, ldb), ONE(c, ldc) };              \
+        return multiply_by_lt(handle, &gemm, c);                                         \
+    }
+HGEMM(cublasHgemm, int)
+HGEMM(cublasHgemm_64, int64_t)
