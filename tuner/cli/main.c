@@ -27,6 +27,8 @@ static const struct verb {
     { "emit", mmt_verb_emit, "print the source of one configuration", whole },
     { "verify", mmt_verb_verify, "run every check on configurations", untouched },
     { "regret", mmt_verb_regret, "measure the regret on shapes never tuned", untouched },
+    { "recorded", mmt_verb_recorded, "print what programs computed, and what ours gives",
+      whole },
     { "show", mmt_verb_show, "print a profile for people", reads },
     { "diff", mmt_verb_diff, "compare two profiles, problem by problem", reads },
     { "merge", mmt_verb_merge, "make one profile of several of one device", whole },

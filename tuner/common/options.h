@@ -29,6 +29,7 @@ int mmt_verb_diff(int argc, char **argv);
 int mmt_verb_merge(int argc, char **argv);
 int mmt_verb_bench(int argc, char **argv);
 int mmt_verb_study(int argc, char **argv);
+int mmt_verb_recorded(int argc, char **argv);
 
 /* From then on SIGINT and SIGTERM end the program at once, with MMT_EXIT_INTERRUPTED and
  * a line on stderr: "mmtune VERB: interrupted; SAVED". */
@@ -56,6 +57,10 @@ int mmt_verb_openblas(int argc, char **argv);
 enum mmt_option {
     MMT_OPTION_DEVICE,
     MMT_OPTION_PROFILE,
+    MMT_OPTION_FILE,
+    MMT_OPTION_RUN,
+    MMT_OPTION_RECORDED,
+    MMT_OPTION_F32,
     MMT_OPTION_OP,
     MMT_OPTION_TYPE,
     MMT_OPTION_OUT,
@@ -90,6 +95,7 @@ enum mmt_option {
     MMT_OPTION_ALL_STEPS,
     MMT_OPTION_WITH,
     MMT_OPTION_FIT,
+    MMT_OPTION_PRUNE,
     MMT_OPTION_WHY,
     MMT_OPTION_COMMON,
     MMT_OPTION_ALL,

@@ -85,11 +85,25 @@ static const struct row {
     int64_t least, most;               /* of a number */
 } rows[MMT_NUM_OPTIONS] = {
     [MMT_OPTION_DEVICE] = { "--device", 'd', "DEVICE", mmt_option_read_word,
-                            "tune, templates, verify, regret, show, bench, study",
+                            "tune, templates, verify, regret, show, bench, study, "
+                            "recorded",
                             "a number or id of `mmtune devices`; default: 0" },
     [MMT_OPTION_PROFILE] = { "--profile", 0, "FILE", mmt_option_read_word,
                              "regret, bench",
                              "whose kernels are compared; default: the device's own" },
+    [MMT_OPTION_FILE] = { "--file", 0, "FILE", mmt_option_read_word, "recorded",
+                          "a recording; default: the device's own" },
+    [MMT_OPTION_RUN] = { "--run", 0, "ID", mmt_option_read_word, "recorded",
+                         "what one run of a program computed: its MMTUNE_RUN_ID, or its "
+                         "process's number; default: all" },
+    [MMT_OPTION_RECORDED] = { "--recorded", 0, NULL, mmt_option_read_flag, "tune",
+                              "tune what programs computed here, the greatest share of "
+                              "time first, and find whether ours or their library is "
+                              "faster; FILE: a recording in place of the device's own" },
+    [MMT_OPTION_F32] = { "--f32", 0, "NAME", mmt_option_read_choice, "tune",
+                         "{}; of programs' f32: emulated may also use tensor cores, as "
+                         "a program under `mmtune run --f32 emulated` does; default: "
+                         "strict" },
     [MMT_OPTION_OP] = { "--op", 'p', "NAME", mmt_option_read_op,
                         "tune, verify, show, diff", "what is computed: {}; default: gemm",
                         op_words },
@@ -199,6 +213,9 @@ static const struct row {
     [MMT_OPTION_FIT] = { "--fit", 'f', NULL, mmt_option_read_flag, "merge",
                          "choose the portfolios anew, by all times in the journals "
                          "beside the files" },
+    [MMT_OPTION_PRUNE] = { "--prune", 0, NULL, mmt_option_read_flag, "recorded",
+                           "first drop the calls that took less than 0.1 % of the time, "
+                           "or of calls whose time is unknown, and add the runs up" },
     [MMT_OPTION_WHY] = { "--why", 'w', NULL, mmt_option_read_flag, "templates",
                          "also why the others are not legal, and how many each" },
     [MMT_OPTION_COMMON] = { "--common", 0, NULL, mmt_option_read_flag, "diff",
@@ -219,11 +236,11 @@ static const struct row {
                            "run ends" },
     [MMT_OPTION_JSON] = { "--json", 'j', NULL, mmt_option_read_flag,
                           "devices, suites, templates, tune, regret, show, diff, bench, "
-                          "study",
+                          "study, recorded",
                           "one JSON document instead of text" },
     [MMT_OPTION_HELP] = { "--help", 'h', NULL, NULL,
                           "tune, devices, suites, templates, emit, verify, regret, show, "
-                          "diff, merge, bench, study",
+                          "diff, merge, bench, study, recorded",
                           "this text" },
 };
 
