@@ -1,13 +1,14 @@
-/* cuBLASLt, opened at run time. Types and the few values that are needed are written out
- * here; they are part of the ABI since version 11, and a test holds them against the
- * toolkit's own header where that is installed. */
+/* cuBLASLt, opened at run time, and a row-major problem in its words. Types and the few
+ * values that are needed are written out here; they are part of the ABI since version 11,
+ * and a test holds them against the toolkit's own header where that is installed. */
 #ifndef MMT_TUNER_BENCH_CUBLAS_LT_H
 #define MMT_TUNER_BENCH_CUBLAS_LT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
+#include "base/problem.h"
 
 /* Values of its enumerations, with its own names beside. */
 enum {
@@ -25,7 +26,12 @@ enum {
     MMT_LT_OP_T = 1,          /* cublasOperation_t */
     MMT_LT_DESC_TRANSA = 3,   /* cublasLtMatmulDescAttributes_t */
     MMT_LT_DESC_TRANSB = 4,
-    MMT_LT_LAYOUT_BATCH = 5, /* cublasLtMatrixLayoutAttribute_t */
+    MMT_LT_DESC_EPILOGUE = 7,
+    MMT_LT_DESC_BIAS = 8,
+    MMT_LT_EPILOGUE_RELU = 2, /* cublasLtEpilogue_t: bits */
+    MMT_LT_EPILOGUE_BIAS = 4,
+    MMT_LT_EPILOGUE_GELU = 32, /* by tanh */
+    MMT_LT_LAYOUT_BATCH = 5,   /* cublasLtMatrixLayoutAttribute_t */
     MMT_LT_LAYOUT_STRIDE = 6,
     MMT_LT_PREF_WORKSPACE = 1, /* cublasLtMatmulPreferenceAttributes_t */
     MMT_LT_PREF_REDUCTIONS = 3,
@@ -88,5 +94,37 @@ struct mmt_lt_functions {
 
 /* Where it is missing the error says how to get it. */
 mmt_status mmt_lt_open(struct mmt_lt_functions *functions, mmt_error *err);
+
+/* The same of one file. False with a sentence why not. */
+bool mmt_lt_open_file(const char *file, struct mmt_lt_functions *functions,
+                      char why[256]);
+
+/* What a failed call becomes. */
+mmt_status mmt_lt_fail(const struct mmt_lt_functions *functions, int code,
+                       const char *call, mmt_error *err);
+
+/* ---- a product --------------------------------------------------------------------- */
+
+/* cudaDataType of a type as it is stored, and the cublasComputeType_t by which it is
+ * multiplied: bf16 and f16 in f32, tf32 with leave to round f32 to it. */
+int mmt_lt_stored(mmt_type type);
+int mmt_lt_compute(mmt_type type);
+
+/* NULL where cuBLAS and cuBLASLt have the problem's type, else why not. */
+const char *mmt_lt_refuse_type(const mmt_problem *problem);
+
+/* A normalised problem as cuBLASLt is told of it. It is column-major: the row-major C =
+ * A B is its C' = B' A', so that its first operand is our B and its second our A. */
+struct mmt_lt_product {
+    struct mmt_lt_descriptor *descriptor;
+    struct mmt_lt_layout *first, *second, *product; /* our B, our A, C */
+};
+
+/* Without an epilogue. To be freed also on failure. */
+mmt_status mmt_lt_product_make(const struct mmt_lt_functions *functions,
+                               const mmt_problem *problem, struct mmt_lt_product *out,
+                               mmt_error *err);
+void mmt_lt_product_free(const struct mmt_lt_functions *functions,
+                         struct mmt_lt_product *product);
 
 #endif

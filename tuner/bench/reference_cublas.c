@@ -1,15 +1,13 @@
 /* cuBLASLt: its first heuristic with a workspace of 64 MiB, and the best of all
  * that it proposes with that or less. It proposes few for one limit (8, where this was
  * written), so it is asked for several, and each is also tried with its blocks walked the
- * other way.
- *
- * cuBLASLt is column-major. The row-major C = A B is the column-major C' = B' A', so its
- * first operand is our B and its second our A. */
+ * other way. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/call.h"
 #include "base/clock.h"
 #include "tuner/bench/cublas_lt.h"
 #include "device/primary.h"
@@ -33,27 +31,18 @@ struct cublas {
 
     /* The problem at hand. */
     struct mmt_session *session;
-    struct mmt_lt_descriptor *descriptor;
-    struct mmt_lt_layout *first, *second, *product; /* our B, our A, C */
+    struct mmt_lt_product product;
     struct mmt_lt_preference *preference;
     struct mmt_lt_heuristic heuristics[MOST_HEURISTICS];
     int num_heuristics, best; /* heuristics that serve, in cuBLASLt's own order */
 };
-
-static mmt_status fail_call(const struct cublas *self, int code, const char *call,
-                            mmt_error *err)
-{
-    return mmt_fail_native(
-        err, code == MMT_LT_NOT_SUPPORTED ? MMT_ERROR_UNSUPPORTED : MMT_ERROR_DEVICE,
-        code, "%s failed: %s (%d)", call, self->call.cublasLtGetStatusName(code), code);
-}
 
 /* Calls a function of cuBLASLt; leaves the caller with an error where it fails. */
 #define TRY(name, ...)                                                                   \
     do {                                                                                 \
         int code_ = self->call.name(__VA_ARGS__);                                        \
         if (code_)                                                                       \
-            return fail_call(self, code_, #name, err);                                   \
+            return mmt_lt_fail(&self->call, code_, #name, err);                          \
     } while (0)
 
 /* ---- opening
@@ -79,17 +68,8 @@ static void forget_cublas(void *given)
 
     if (self->preference)
         self->call.cublasLtMatmulPreferenceDestroy(self->preference);
-    if (self->product)
-        self->call.cublasLtMatrixLayoutDestroy(self->product);
-    if (self->second)
-        self->call.cublasLtMatrixLayoutDestroy(self->second);
-    if (self->first)
-        self->call.cublasLtMatrixLayoutDestroy(self->first);
-    if (self->descriptor)
-        self->call.cublasLtMatmulDescDestroy(self->descriptor);
+    mmt_lt_product_free(&self->call, &self->product);
     self->preference = NULL;
-    self->product = self->second = self->first = NULL;
-    self->descriptor = NULL;
     self->session = NULL;
     self->num_heuristics = self->best = 0;
 }
@@ -130,87 +110,14 @@ static mmt_status open_cublas(mmt_device *device, void **out, mmt_error *err)
 
 static const char *refuse_cublas(void *self, const mmt_problem *problem)
 {
-    if (problem->type == MMT_I32)
-        return "cuBLAS multiplies no 32-bit whole numbers";
-    if (problem->type == MMT_F8E5M2)
-        return "cuBLASLt multiplies f8e5m2 with f8e4m3 alone";
-    if (problem->type == MMT_F8E4M3 && (problem->trans_a || !problem->trans_b))
-        return "cuBLASLt multiplies f8 with the transposes nt alone";
     if (problem->bias || problem->activation)
         return "products with a bias or an activation are not compared";
-    return NULL;
+    return mmt_lt_refuse_type(problem);
 }
 
-/* ---- describing the problem
+/* ---- which heuristics
  * -------------------------------------------------------------
  */
-
-/* What cuBLASLt calls a type where it is stored, and how it is to compute with it: bf16
- * and f16 in f32, tf32 with leave to round f32 to it, f8 with its sums promoted to f32.
- */
-_Static_assert(MMT_NUM_TYPES == 9, "every type has a row, or is refused above");
-static const struct {
-    int stored, compute;
-} kinds[MMT_NUM_TYPES] = {
-    [MMT_F32] = { MMT_LT_R_32F, MMT_LT_COMPUTE_32F },
-    [MMT_F64] = { MMT_LT_R_64F, MMT_LT_COMPUTE_64F },
-    [MMT_I32] = { MMT_LT_R_32I, MMT_LT_COMPUTE_32I },
-    [MMT_BF16] = { MMT_LT_R_16BF, MMT_LT_COMPUTE_32F },
-    [MMT_F16] = { MMT_LT_R_16F, MMT_LT_COMPUTE_32F },
-    [MMT_TF32] = { MMT_LT_R_32F, MMT_LT_COMPUTE_TF32 },
-    [MMT_F8E4M3] = { MMT_LT_R_8F_E4M3, MMT_LT_COMPUTE_32F },
-    [MMT_I8] = { MMT_LT_R_8I, MMT_LT_COMPUTE_32I },
-};
-
-/* A row-major matrix of rows x columns, which is column-major its own transpose. */
-static mmt_status make_layout(struct cublas *self, mmt_type type, int64_t rows,
-                              int64_t columns, int64_t ld, int64_t stride,
-                              struct mmt_lt_layout **out, mmt_error *err)
-{
-    int32_t batch = (int32_t) self->session->problem.batch;
-
-    TRY(cublasLtMatrixLayoutCreate, out, kinds[type].stored, (uint64_t) columns,
-        (uint64_t) rows, ld);
-    if (batch == 1)
-        return MMT_OK;
-    TRY(cublasLtMatrixLayoutSetAttribute, *out, MMT_LT_LAYOUT_BATCH, &batch,
-        sizeof batch);
-    TRY(cublasLtMatrixLayoutSetAttribute, *out, MMT_LT_LAYOUT_STRIDE, &stride,
-        sizeof stride);
-    return MMT_OK;
-}
-
-static mmt_status make_layouts(struct cublas *self, mmt_error *err)
-{
-    const mmt_problem *p = &self->session->problem;
-    mmt_status status =
-        make_layout(self, p->type, p->trans_b ? p->n : p->k, p->trans_b ? p->k : p->n,
-                    p->ldb, p->stride_b, &self->first, err);
-    if (status == MMT_OK)
-        status =
-            make_layout(self, p->type, p->trans_a ? p->k : p->m, p->trans_a ? p->m : p->k,
-                        p->lda, p->stride_a, &self->second, err);
-    if (status == MMT_OK)
-        status = make_layout(self, p->out, p->m, p->n, p->ldc, p->stride_c,
-                             &self->product, err);
-    return status;
-}
-
-static mmt_status make_descriptor(struct cublas *self, mmt_error *err)
-{
-    const mmt_problem *p = &self->session->problem;
-    int32_t transposed = MMT_LT_OP_T;
-
-    TRY(cublasLtMatmulDescCreate, &self->descriptor, kinds[p->type].compute,
-        kinds[mmt_type_scalar(p->type)].stored);
-    if (p->trans_b)
-        TRY(cublasLtMatmulDescSetAttribute, self->descriptor, MMT_LT_DESC_TRANSA,
-            &transposed, sizeof transposed);
-    if (p->trans_a)
-        TRY(cublasLtMatmulDescSetAttribute, self->descriptor, MMT_LT_DESC_TRANSB,
-            &transposed, sizeof transposed);
-    return MMT_OK;
-}
 
 static bool is_known(const struct cublas *self, const struct mmt_lt_heuristic *heuristic)
 {
@@ -231,9 +138,9 @@ static mmt_status ask_within(struct cublas *self, uint64_t workspace, uint32_t r
         &workspace, sizeof workspace);
     TRY(cublasLtMatmulPreferenceSetAttribute, self->preference, MMT_LT_PREF_REDUCTIONS,
         &reductions, sizeof reductions);
-    TRY(cublasLtMatmulAlgoGetHeuristic, self->handle, self->descriptor, self->first,
-        self->second, self->product, self->product, self->preference, MOST_HEURISTICS,
-        found, &count);
+    TRY(cublasLtMatmulAlgoGetHeuristic, self->handle, self->product.descriptor,
+        self->product.first, self->product.second, self->product.product,
+        self->product.product, self->preference, MOST_HEURISTICS, found, &count);
     for (int i = 0; i < count && self->num_heuristics < MOST_HEURISTICS; i++)
         if (found[i].state == 0 && found[i].workspace <= workspace &&
             !is_known(self, &found[i]))
@@ -252,8 +159,9 @@ static void add_other_walks(struct cublas *self)
                 other.algorithm, MMT_LT_CONFIG_SWIZZLING, &swizzled, sizeof swizzled) &&
             !is_known(self, &other) &&
             !self->call.cublasLtMatmulAlgoCheck(
-                self->handle, self->descriptor, self->first, self->second, self->product,
-                self->product, other.algorithm, &checked) &&
+                self->handle, self->product.descriptor, self->product.first,
+                self->product.second, self->product.product, self->product.product,
+                other.algorithm, &checked) &&
             checked.state == 0 && checked.workspace <= workspace_bytes) {
             other.workspace = checked.workspace;
             self->heuristics[self->num_heuristics++] = other;
@@ -306,11 +214,11 @@ static mmt_status queue_heuristic(void *given, int heuristic, const mmt_args *ar
 
     mmt_number_write(scalar, 1, &one);
     mmt_number_write(scalar, 0, &zero);
-    TRY(cublasLtMatmul, self->handle, self->descriptor, &one, address_of(args->b),
-        self->first, address_of(args->a), self->second, &zero, address_of(args->c),
-        self->product, address_of(args->c), self->product,
-        self->heuristics[heuristic].algorithm, address_of(self->workspace),
-        workspace_bytes, stream);
+    const struct mmt_lt_product *p = &self->product;
+    TRY(cublasLtMatmul, self->handle, p->descriptor, &one, address_of(args->b), p->first,
+        address_of(args->a), p->second, &zero, address_of(args->c), p->product,
+        address_of(args->c), p->product, self->heuristics[heuristic].algorithm,
+        address_of(self->workspace), workspace_bytes, stream);
     return MMT_OK;
 }
 
@@ -407,9 +315,8 @@ static mmt_status prepare_cublas(void *given, struct mmt_session *session, doubl
     struct cublas *self = given;
 
     self->session = session;
-    mmt_status status = make_descriptor(self, err);
-    if (status == MMT_OK)
-        status = make_layouts(self, err);
+    mmt_status status =
+        mmt_lt_product_make(&self->call, &session->problem, &self->product, err);
     if (status == MMT_OK)
         status = ask_choices(self, err);
     if (status == MMT_OK)
@@ -437,25 +344,22 @@ static mmt_status read_cublas_result(void *self, void *c, mmt_error *err)
     return mmt_reference_read(((struct cublas *) self)->session, c, err);
 }
 
-static void add_version(const struct cublas *self, const char *name,
-                        struct mmt_text *text)
-{
-    size_t version = self->call.cublasLtGetVersion();
-    mmt_text_addf(text, "%s %zu.%zu.%zu", name, version / 10000, version / 100 % 100,
-                  version % 100);
-}
-
 static void print_cublas_version(void *self, struct mmt_text *text)
 {
-    add_version(self, mmt_reference_cublas.title, text);
+    char name[48];
+    mmt_call_cublas_name(((struct cublas *) self)->call.cublasLtGetVersion(), name);
+    mmt_text_add(text, name);
 }
 
 static void describe_cublas(void *given, int way, struct mmt_text *text)
 {
     struct cublas *self = given;
 
+    char name[48];
+
+    mmt_call_cublas_name(self->call.cublasLtGetVersion(), name);
     if (!self->session)
-        add_version(self, "cuBLASLt", text);
+        mmt_text_addf(text, "cuBLASLt%s", name + strlen(mmt_reference_cublas.title));
     else
         mmt_text_addf(text, "algorithm %d of %d", way == WAY_FIRST ? 1 : self->best + 1,
                       self->num_heuristics);

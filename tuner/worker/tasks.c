@@ -10,7 +10,6 @@
 #include "tuner/measure/roofline.h"
 #include "tuner/common/options.h"
 #include "tuner/verify/verify.h"
-#include "tuner/bench/yardstick.h"
 
 void mmt_worker_fail(struct mmt_result *result, const mmt_error *err)
 {
@@ -138,8 +137,8 @@ static mmt_status launch_once(struct worker *w, const struct mmt_job *job, mmt_e
     return status;
 }
 
-static mmt_status compile_first(struct worker *w, const struct mmt_job *job,
-                                mmt_error *err)
+mmt_status mmt_worker_compile_first(struct worker *w, const struct mmt_job *job,
+                                    mmt_error *err)
 {
     const struct mmt_caps *caps = mmt_device_caps(w->device);
     mmt_worker_note("compile");
@@ -157,13 +156,13 @@ static mmt_status compile_job(struct worker *w, const struct mmt_job *job,
                               struct mmt_reply *reply, mmt_error *err)
 {
     reply->results[0] = (struct mmt_result){ .outcome = MMT_TIMED };
-    return compile_first(w, job, err);
+    return mmt_worker_compile_first(w, job, err);
 }
 
 /* ---- measuring ------------------------------------------------------------------- */
 
-static mmt_status enter_session(struct worker *w, const struct mmt_job *job,
-                                mmt_error *err)
+mmt_status mmt_worker_enter_session(struct worker *w, const struct mmt_job *job,
+                                    mmt_error *err)
 {
     if (w->session && w->seed == job->seed && (!w->bare || job->is_short) &&
         mmt_problem_equal(mmt_session_problem(w->session), &job->problem))
@@ -341,7 +340,7 @@ static mmt_status measure_one(struct worker *w, const struct mmt_job *job,
     struct mmt_result *result = &reply->results[0];
     struct mmt_measure_limits limits = limits_of(job);
     bool behind = false;
-    mmt_status status = enter_session(w, job, err);
+    mmt_status status = mmt_worker_enter_session(w, job, err);
     /* A calibration has thousands of these. */
     if (job->is_short && mmt_device_caps(w->device)->kind == MMT_GPU)
         limits.warm_seconds = 0.4e-3, limits.batch_seconds = 0.1e-3;
@@ -367,7 +366,7 @@ static mmt_status verify_one(struct worker *w, const struct mmt_job *job,
 {
     mmt_status status = compile_job(w, job, reply, err);
     if (!status)
-        status = enter_session(w, job, err);
+        status = mmt_worker_enter_session(w, job, err);
     return status ? status : verify_whole(w->session, job, &reply->results[0], err);
 }
 
@@ -402,7 +401,7 @@ static mmt_status compile_finalists(struct worker *w, const struct mmt_job *job,
     mmt_status status = MMT_OK;
     for (int i = 0; !status && i < job->count; i++) {
         one.configs[0] = job->configs[i];
-        status = compile_first(w, &one, err);
+        status = mmt_worker_compile_first(w, &one, err);
     }
     return status;
 }
@@ -416,7 +415,7 @@ static mmt_status time_finals(struct worker *w, const struct mmt_job *job,
     int places[MMT_MAX_TOGETHER], count = 0;
     mmt_status status = job->is_short ? compile_finalists(w, job, err) : MMT_OK;
     if (!status)
-        status = enter_session(w, job, err);
+        status = mmt_worker_enter_session(w, job, err);
     if (!status)
         status = verify_finalists(w, job, reply, right, places, &count, err);
     if (status || !count)
@@ -430,78 +429,6 @@ static mmt_status time_finals(struct worker *w, const struct mmt_job *job,
         take_measured(&measured[i], &reply->results[places[i]]);
         ask_usage(w, job, &right[i], &reply->results[places[i]]);
     }
-    return status;
-}
-
-/* ---- the vendor's library beside ours -----------------------------------------------
- */
-
-static mmt_status open_library(struct worker *w, mmt_error *err)
-{
-    const struct mmt_reference *library = mmt_yardstick_of(mmt_device_caps(w->device));
-    if (w->library)
-        return MMT_OK;
-    if (!library)
-        return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s has no library of a vendor",
-                        mmt_device_name(w->device));
-    mmt_worker_note("library");
-    mmt_status status = library->open(w->device, &w->library_self, err);
-    if (status == MMT_ERROR_NOT_FOUND) /* which is no failure */
-        return err->status = MMT_ERROR_UNSUPPORTED;
-    if (!status)
-        w->library = library;
-    return status;
-}
-
-static void name_library(const struct worker *w, struct mmt_reply *reply)
-{
-    struct mmt_text text = { 0 };
-    w->library->version(w->library_self, &text);
-    snprintf(reply->library, sizeof reply->library, "%s", mmt_text_string(&text));
-    mmt_text_finish(&text);
-}
-
-static struct mmt_result result_of(double seconds)
-{
-    return (struct mmt_result){ .outcome = seconds > 0 ? MMT_TIMED : MMT_SKIPPED,
-                                .time = { .median = seconds } };
-}
-
-/* What the library does not compute, or computes wrongly, is skipped. */
-static mmt_status time_beside(struct worker *w, const struct mmt_job *job,
-                              struct mmt_reply *reply, mmt_error *err)
-{
-    struct mmt_yardstick_times times = { 0 };
-    mmt_error why = { 0 };
-    mmt_status status = compile_first(w, job, err);
-    if (!status)
-        status = enter_session(w, job, err);
-    if (status)
-        return status;
-    mmt_worker_note("yardstick");
-    mmt_yardstick_measure(w->library, w->library_self, w->session, &job->configs[0],
-                          job->budget_seconds, &times, &why);
-    status = mmt_finish(w->device, NULL, err); /* a fault shows now at the latest */
-    if (status)
-        return status;
-    reply->results[reply->count++] = result_of(times.ours);
-    for (int way = 0; w->library->ways[way]; way++)
-        reply->results[reply->count++] = result_of(times.ways[way]);
-    snprintf(reply->results[0].reason, MMT_REASON_SIZE, "%.*s", MMT_REASON_SIZE - 1,
-             why.text);
-    return MMT_OK;
-}
-
-static mmt_status time_yardstick(struct worker *w, const struct mmt_job *job,
-                                 struct mmt_reply *reply, mmt_error *err)
-{
-    mmt_status status = open_library(w, err);
-    if (status)
-        return status;
-    name_library(w, reply);
-    reply->count = 0;
-    status = job->count ? time_beside(w, job, reply, err) : MMT_OK;
-    reply->count = status || !reply->count ? 1 : reply->count;
     return status;
 }
 
@@ -524,7 +451,9 @@ mmt_status mmt_worker_do(struct worker *w, const struct mmt_job *job,
         mmt_probe(w->device, &reply->roofline);
         return MMT_OK;
     case MMT_TASK_YARDSTICK:
-        return time_yardstick(w, job, reply, err);
+        return mmt_worker_time_yardstick(w, job, reply, err);
+    case MMT_TASK_VERDICT:
+        return mmt_worker_time_verdict(w, job, reply, err);
     }
     return MMT_OK;
 }

@@ -3,6 +3,7 @@
 #ifndef MMT_TUNER_WORKER_TASKS_H
 #define MMT_TUNER_WORKER_TASKS_H
 
+#include "tuner/bench/caller.h"
 #include "tuner/bench/reference.h"
 #include "tuner/worker/worker.h"
 
@@ -16,6 +17,9 @@ struct worker {
     uint64_t smaller_seed;
     const struct mmt_reference *library; /* the device's yardstick, open; NULL: not yet */
     void *library_self;
+    const struct mmt_caller *caller; /* a program's library, open; NULL: none */
+    void *caller_self;
+    char caller_note[256];
 };
 
 /* Tells the tuner what the worker is at: "compile". */
@@ -30,5 +34,24 @@ bool mmt_worker_spoils(mmt_status status);
 /* Does a job, whose configurations are resolved; fills as many results as it has. */
 mmt_status mmt_worker_do(struct worker *w, const struct mmt_job *job,
                          struct mmt_reply *reply, mmt_error *err);
+
+/* ---- of tasks.c, for libraries.c ----------------------------------------------------
+ */
+
+/* Compiles the job's first configuration in all specialisations of its problem. */
+mmt_status mmt_worker_compile_first(struct worker *w, const struct mmt_job *job,
+                                    mmt_error *err);
+
+/* Makes w->session that of the job's problem, a bare one where that is enough. */
+mmt_status mmt_worker_enter_session(struct worker *w, const struct mmt_job *job,
+                                    mmt_error *err);
+
+/* ---- libraries.c ----------------------------------------------------------------------
+ */
+
+mmt_status mmt_worker_time_yardstick(struct worker *w, const struct mmt_job *job,
+                                     struct mmt_reply *reply, mmt_error *err);
+mmt_status mmt_worker_time_verdict(struct worker *w, const struct mmt_job *job,
+                                   struct mmt_reply *reply, mmt_error *err);
 
 #endif

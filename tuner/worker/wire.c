@@ -8,10 +8,10 @@
 
 static const char *const outcome_names[] = { "timed", "wrong",   "failed", "skipped",
                                              "hung",  "crashed", "killed" };
-static const char *const task_names[] = { "compile", "measure", "verify",
-                                          "finals",  "probe",   "yardstick" };
+static const char *const task_names[] = { "compile", "measure",   "verify", "finals",
+                                          "probe",   "yardstick", "verdict" };
 
-enum { NUM_OUTCOMES = 7, NUM_TASKS = 6 };
+enum { NUM_OUTCOMES = 7, NUM_TASKS = 7 };
 
 const char *mmt_outcome_name(enum mmt_outcome outcome)
 {
@@ -79,18 +79,28 @@ static json_t *configs_json(const struct mmt_job *job)
     return list;
 }
 
+static json_t *call_json(const struct mmt_job *job)
+{
+    if (job->task != MMT_TASK_VERDICT)
+        return json_null();
+    return json_pack("{s:s, s:b, s:I, s:s}", "client", mmt_client_name(job->call.client),
+                     "adds", job->call.adds, "workspace",
+                     (json_int_t) job->call.workspace, "path", job->path);
+}
+
 bool mmt_wire_write_job(const struct mmt_job *job, struct mmt_text *line)
 {
     json_t *problem =
         job->task == MMT_TASK_PROBE ? json_null() : problem_json(&job->problem);
-    return write_line(json_pack("{s:s, s:o, s:I, s:o, s:f, s:f, s:f, s:b, s:b, s:b, s:b}",
+    return write_line(json_pack("{s:s, s:o, s:I, s:o, s:f, s:f, s:f, s:b, s:b, s:b, s:b, "
+                                "s:o}",
                                 "task", task_names[job->task], "problem", problem, "seed",
                                 (json_int_t) job->seed, "configurations",
                                 configs_json(job), "best", job->best_seconds, "best_mhz",
                                 job->best_mhz, "budget", job->budget_seconds,
                                 "low_priority", job->low_priority, "short", job->is_short,
                                 "power_limited", job->power_limited, "epilogues",
-                                job->epilogues),
+                                job->epilogues, "call", call_json(job)),
                       line);
 }
 
@@ -107,6 +117,17 @@ static bool read_configs(const json_t *list, struct mmt_job *out, mmt_error *err
     }
     out->count = (int) count;
     return true;
+}
+
+static bool read_call(const json_t *object, struct mmt_job *out)
+{
+    const int client = mmt_client_parse(word_of(object, "client"));
+    out->call.client = client < 0 ? 0 : client;
+    out->call.problem = out->problem;
+    out->call.adds = json_is_true(json_object_get(object, "adds"));
+    out->call.workspace = (size_t) number_of(object, "workspace");
+    snprintf(out->path, sizeof out->path, "%s", word_of(object, "path"));
+    return out->task != MMT_TASK_VERDICT || client >= 0;
 }
 
 bool mmt_wire_read_job(const char *line, struct mmt_job *out, mmt_error *err)
@@ -130,7 +151,8 @@ bool mmt_wire_read_job(const char *line, struct mmt_job *out, mmt_error *err)
     out->epilogues = json_is_true(json_object_get(object, "epilogues"));
     bool good = (task == MMT_TASK_PROBE ||
                  !mmt_problem_parse(word_of(object, "problem"), &out->problem, err)) &&
-                read_configs(json_object_get(object, "configurations"), out, err);
+                read_configs(json_object_get(object, "configurations"), out, err) &&
+                read_call(json_object_get(object, "call"), out);
     json_decref(object);
     return good;
 }
@@ -196,9 +218,10 @@ bool mmt_wire_write_reply(const struct mmt_reply *reply, struct mmt_text *line)
         json_array_append_new(results, result_json(&reply->results[i]));
     char cache[MMT_REASON_SIZE];
     make_plain(reply->cache, cache);
-    return write_line(json_pack("{s:o, s:o, s:b, s:s, s:s}", "results", results,
+    return write_line(json_pack("{s:o, s:o, s:b, s:s, s:s, s:s}", "results", results,
                                 "roofline", roofline_json(&reply->roofline), "spoilt",
-                                reply->spoilt, "cache", cache, "library", reply->library),
+                                reply->spoilt, "cache", cache, "library", reply->library,
+                                "remark", reply->note),
                       line);
 }
 
@@ -237,6 +260,7 @@ bool mmt_wire_read_reply(const char *line, struct mmt_reply *out)
     out->spoilt = json_is_true(json_object_get(object, "spoilt"));
     make_plain(word_of(object, "cache"), out->cache);
     snprintf(out->library, sizeof out->library, "%s", word_of(object, "library"));
+    snprintf(out->note, sizeof out->note, "%s", word_of(object, "remark"));
     json_decref(object);
     return good;
 }

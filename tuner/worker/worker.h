@@ -34,6 +34,10 @@ enum mmt_task {
      * ways in their order. A lone one that failed tells why there is no library, or no
      * worker any more. */
     MMT_TASK_YARDSTICK,
+    /* A program's library: which one it is; and with configs[0] ours and its times on the
+     * call, in turn. Results: ours, then the library's, or a lone one that tells why not.
+     */
+    MMT_TASK_VERDICT,
 };
 
 struct mmt_job {
@@ -55,7 +59,9 @@ struct mmt_job {
     /* Finals of what computes so hard that it may run at the device's power limit: held
      * there, with longer samples. */
     bool power_limited;
-    bool epilogues; /* MMT_TASK_VERIFY: also each output, bias and activation */
+    bool epilogues;       /* MMT_TASK_VERIFY: also each output, bias and activation */
+    struct mmt_call call; /* MMT_TASK_VERDICT: its problem is the job's */
+    char path[256];       /* there: of the program's library */
 };
 
 enum mmt_outcome {
@@ -94,7 +100,8 @@ struct mmt_reply {
     int count;
     struct mmt_result results[MMT_MAX_TOGETHER]; /* of the job's configurations */
     struct mmt_roofline roofline;                /* of a probe */
-    char library[48];                            /* of a yardstick: "cuBLAS 12.8.4" */
+    char library[48]; /* of a yardstick or a verdict: "cuBLAS 12.8.4" */
+    char note[256];   /* of a verdict: that another file than the program's was opened */
     char cache[MMT_REASON_SIZE]; /* why kernels cannot be stored; "": they can */
     bool spoilt; /* the worker ends itself: its device may be in any state now */
 };

@@ -1,0 +1,12 @@
+/* Which clients' libraries are called. */
+#include "tuner/bench/caller.h"
+
+const struct mmt_caller *mmt_caller_of(enum mmt_client client)
+{
+    static const struct mmt_caller *const callers[] = { &mmt_caller_cublas,
+                                                        &mmt_caller_cublaslt };
+    for (size_t i = 0; i < sizeof callers / sizeof *callers; i++)
+        if (callers[i]->client == client)
+            return callers[i];
+    return NULL;
+}

@@ -1,0 +1,216 @@
+/* Ours and a program's library on one of its calls, sample by sample in turn. */
+#include <math.h>
+#include <string.h>
+
+#include "runtime/runtime.h"
+#include "tuner/bench/caller.h"
+#include "tuner/measure/stats.h"
+#include "tuner/verify/session_internal.h"
+
+enum {
+    OURS = -1,
+    LANES = 1 + MMT_MOST_CALLED_WAYS,
+    ROUNDS = 15,
+    MOST_ROUNDS = 2 * ROUNDS,
+    MOST_CALLS = 200, /* of a sample: more would not be held back */
+};
+
+/* A speed-up that is nearer to the margin is measured again. */
+static const double close_call = 0.015;
+
+/* Calls before the first sample take so long: code is loaded, the clock rises. */
+static const double warm_seconds = 5e-3;
+
+struct lane {
+    int way;
+    int64_t count; /* calls of a sample */
+    double samples[MOST_ROUNDS];
+    int num_samples;
+};
+
+struct match {
+    const struct mmt_caller *caller;
+    void *self;
+    struct mmt_session *session;
+    const struct mmt_call *call;
+    mmt_plan *plan;
+    mmt_operand workspace;
+    struct lane lanes[LANES];
+    int num_lanes;
+};
+
+/* ---- one sample ---------------------------------------------------------------------
+ */
+
+static mmt_status queue_one(struct match *match, int way, mmt_error *err)
+{
+    struct mmt_session *session = match->session;
+    mmt_args args = mmt_session_args(session, session->next++);
+    args.beta = match->call->adds;
+    if (way != OURS)
+        return match->caller->queue(match->self, way, &args, session->queue, err);
+    args.workspace = match->workspace;
+    return mmt_execute(match->plan, &args, session->queue, err);
+}
+
+/* The device is kept from the first until all are queued: what runs in a captured graph
+ * runs without gaps, too. */
+static mmt_status run_queued(struct match *match, int way, int64_t count, bool held,
+                             double *seconds, mmt_error *err)
+{
+    struct mmt_session *session = match->session;
+    struct mmt_clock *clock = &session->clock;
+    held = held && mmt_queue_hold(session->device, session->queue);
+    mmt_status status = clock->start(clock->self, session->queue, err);
+    for (int64_t i = 0; i < count && !status; i++)
+        status = queue_one(match, way, err);
+    if (!status)
+        status = clock->stop(clock->self, session->queue, err);
+    if (held)
+        mmt_queue_release(session->device);
+    if (!status)
+        status = clock->read(clock->self, seconds, err);
+    return status;
+}
+
+static mmt_status run_lane(struct match *match, const struct lane *lane, bool held,
+                           double *seconds, mmt_error *err)
+{
+    mmt_status status =
+        match->caller->run
+            ? match->caller->run(match->self, lane->way, match->plan, lane->count,
+                                 seconds, err)
+            : run_queued(match, lane->way, lane->count, held, seconds, err);
+    if (!status && !(*seconds > 0))
+        return mmt_fail(err, MMT_ERROR_DEVICE,
+                        "the clock says that %lld calls took no "
+                        "time",
+                        (long long) lane->count);
+    return status;
+}
+
+/* Warms up and finds how many calls make a sample. The very first may load code, which
+ * waits for the device: it is not held back. */
+static mmt_status warm_up(struct match *match, struct lane *lane, double sample,
+                          mmt_error *err)
+{
+    double seconds = 0, warmed = 0;
+    bool held = false;
+    mmt_status status = MMT_OK;
+    for (lane->count = 1; !status;) {
+        status = run_lane(match, lane, held, &seconds, err);
+        warmed += held ? seconds : 0;
+        if (held && (seconds >= sample || lane->count == MOST_CALLS) &&
+            warmed >= fmin(warm_seconds, 3 * seconds))
+            break;
+        if (held)
+            lane->count = (int64_t) fmin(
+                fmax(ceil(1.1 * sample / seconds * (double) lane->count), 1), MOST_CALLS);
+        held = true;
+    }
+    return status;
+}
+
+/* ---- rounds --------------------------------------------------------------------------
+ */
+
+static mmt_status take_rounds(struct match *match, int rounds, mmt_error *err)
+{
+    double seconds;
+    mmt_status status = MMT_OK;
+    for (int i = 0; i < match->num_lanes; i++)
+        match->lanes[i].num_samples = 0;
+    for (int round = 0; round < rounds && !status; round++)
+        for (int i = 0; i < match->num_lanes && !status; i++) {
+            const int at = round % 2 ? match->num_lanes - 1 - i : i;
+            struct lane *lane = &match->lanes[at];
+            status = run_lane(match, lane, true, &seconds, err);
+            lane->samples[lane->num_samples++] = seconds / (double) lane->count;
+        }
+    return status;
+}
+
+static struct mmt_timing timing_of(const struct lane *lane)
+{
+    double copy[MOST_ROUNDS];
+    memcpy(copy, lane->samples, sizeof copy);
+    const struct mmt_summary s = mmt_stats_summarise(copy, lane->num_samples);
+    return (struct mmt_timing){ s.median, (s.upper_quartile - s.lower_quartile) / 2,
+                                lane->num_samples };
+}
+
+static void conclude(const struct match *match, struct mmt_called_times *out)
+{
+    out->ours = timing_of(&match->lanes[0]);
+    out->theirs = timing_of(&match->lanes[1]);
+    for (int i = 2; i < match->num_lanes; i++) {
+        const struct mmt_timing other = timing_of(&match->lanes[i]);
+        if (other.median < out->theirs.median)
+            out->theirs = other;
+    }
+}
+
+static bool is_close(const struct mmt_called_times *times)
+{
+    const double speedup = times->theirs.median / times->ours.median;
+    return fabs(speedup - (1 + MMT_FASTER_MARGIN)) < close_call;
+}
+
+static mmt_status play(struct match *match, double seconds, struct mmt_called_times *out,
+                       mmt_error *err)
+{
+    const double sample = fmax(seconds / (ROUNDS * match->num_lanes), 1e-4);
+    mmt_status status = MMT_OK;
+    for (int i = 0; i < match->num_lanes && !status; i++)
+        status = warm_up(match, &match->lanes[i], sample, err);
+    if (!status)
+        status = take_rounds(match, ROUNDS, err);
+    if (!status)
+        conclude(match, out);
+    if (!status && is_close(out)) {
+        status = take_rounds(match, MOST_ROUNDS, err);
+        if (!status)
+            conclude(match, out);
+    }
+    return status;
+}
+
+/* ---- getting ready -------------------------------------------------------------------
+ */
+
+static mmt_status make_plan(struct match *match, const struct mmt_config *config,
+                            mmt_error *err)
+{
+    struct mmt_session *session = match->session;
+    mmt_plan_options options = mmt_plan_defaults();
+    options.max_workspace = match->caller->workspace(match->call);
+    options.aligned_only = 1;
+    match->plan = mmt_plan_of(session->device, config, &session->problem, &options, err);
+    return match->plan ? mmt_session_workspace(session, mmt_plan_workspace(match->plan),
+                                               &match->workspace, err)
+                       : MMT_ERROR_UNSUPPORTED;
+}
+
+mmt_status mmt_caller_measure(const struct mmt_caller *caller, void *self,
+                              struct mmt_session *session, const struct mmt_call *call,
+                              const struct mmt_config *config, double seconds,
+                              struct mmt_called_times *out, mmt_error *err)
+{
+    struct match match = { .caller = caller,
+                           .self = self,
+                           .session = session,
+                           .call = call,
+                           .lanes = { { .way = OURS } } };
+    int ways = 0;
+    mmt_status status = make_plan(&match, config, err);
+    if (!status)
+        status = caller->prepare(self, session, call, &ways, err);
+    for (int i = 0; i < ways; i++)
+        match.lanes[1 + i].way = i;
+    match.num_lanes = 1 + ways;
+    if (!status)
+        status = play(&match, seconds, out, err);
+    caller->forget(self);
+    mmt_plan_free(match.plan);
+    return status;
+}
