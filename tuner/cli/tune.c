@@ -6,7 +6,8 @@
 #include "tuner/tune/tune.h"
 
 static const char about[] =
-    "usage: mmtune [tune] [OPTION...]\n\n"
+    "usage: mmtune [tune] [OPTION...]\n"
+    "       mmtune [tune] --recorded [FILE] [OPTION...]\n\n"
     "Tunes a device and writes what it learned into a profile. Run again, it goes on\n"
     "from the journal beside the profile. Ctrl-C finishes the candidate at hand and\n"
     "writes; twice, it stops at once; nothing that was measured is lost.\n";
@@ -15,6 +16,7 @@ struct request {
     struct mmt_tune_options options; /* owns its shapes and suites */
     struct mmt_words shapes;         /* as they were given */
     bool some_op;                    /* --op was given */
+    const char *f32;                 /* --f32; NULL: not given */
 };
 
 /* The op of the run: what --template computes, where one is named. */
@@ -78,6 +80,25 @@ static mmt_status read_problems(struct request *request, mmt_error *err)
     return status;
 }
 
+/* What programs computed says itself which problems these are. */
+static int check_recorded(struct request *request, int argc, char **argv)
+{
+    struct mmt_tune_options *o = &request->options;
+    const bool shaped = request->shapes.count || o->suites.count || o->transposes ||
+                        o->ld_padding[0] || o->ld_padding[1] || o->epilogue.out >= 0;
+    if (!o->recorded && (request->f32 || optind < argc))
+        return request->f32
+                   ? mmt_wrong_usage(argv[0], "--f32 goes with --recorded")
+                   : mmt_wrong_usage(argv[0], "'%s' is one word too many", argv[optind]);
+    if (o->recorded && shaped)
+        return mmt_wrong_usage(argv[0],
+                               "--recorded says which problems are tuned; leave --shape, "
+                               "--suite, --transposes, --ld and --out out");
+    o->recording = optind < argc ? argv[optind] : NULL;
+    o->emulated = request->f32 && !strcmp(request->f32, "emulated");
+    return -1;
+}
+
 static mmt_status take_suite(void *suites, const char *name, mmt_error *err)
 {
     return !strcmp(name, "default") || mmt_suite_find(name, err)
@@ -97,6 +118,7 @@ static mmt_status read_resume(const struct mmt_take *take, const char *value,
 static int read_options(int argc, char **argv, struct request *request)
 {
     struct mmt_tune_options *o = &request->options;
+    static const char *const modes[] = { "strict", "emulated", NULL };
     mmt_error err = { 0 };
     *o = (struct mmt_tune_options){ .epilogue = MMT_EPILOGUE_NONE,
                                     .search = mmt_search_names[0],
@@ -105,6 +127,8 @@ static int read_options(int argc, char **argv, struct request *request)
                                     .seed = 1 };
     const struct mmt_take takes[] = {
         { .option = MMT_OPTION_DEVICE, .out = &o->device },
+        { .option = MMT_OPTION_RECORDED, .out = &o->recorded },
+        { .option = MMT_OPTION_F32, .out = &request->f32, .words = modes },
         { .option = MMT_OPTION_OP,
           .out = &o->op,
           .given = &request->some_op,
@@ -142,8 +166,10 @@ static int read_options(int argc, char **argv, struct request *request)
           .out = &o->json,
           .what = "JSON lines, one an event" },
     };
-    const struct mmt_command command = { argv[0], about, MMT_TAKES(takes), 0 };
-    const int code = mmt_command_read(&command, argc, argv);
+    const struct mmt_command command = { argv[0], about, MMT_TAKES(takes), 1 };
+    int code = mmt_command_read(&command, argc, argv);
+    if (code < 0)
+        code = check_recorded(request, argc, argv);
     if (code >= 0)
         return code;
     if (read_problems(request, &err))

@@ -34,7 +34,8 @@ static struct mmt_record *list_timed(const struct mmt_run *run,
     for (size_t i = 0; out && i < all; i++)
         if (mmt_record_is_candidate(&records[i]) &&
             records[i].result.outcome == MMT_TIMED &&
-            mmt_problem_equal(&records[i].problem, problem))
+            mmt_problem_equal(&records[i].problem, problem) &&
+            mmt_tune_allows(run, problem, &records[i].config))
             out[(*count)++] = records[i];
     if (out)
         qsort(out, (size_t) *count, sizeof *out, compare_times);

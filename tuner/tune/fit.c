@@ -72,6 +72,12 @@ void mmt_tune_drop_refuted(struct mmt_run *run)
             p->entries[left++] = p->entries[i];
     p->num_entries = left;
     left = 0;
+    for (size_t i = 0; i < p->num_verdicts; i++)
+        if (mmt_journal_whole(run->files.journal, &p->verdicts[i].call.problem,
+                              &p->verdicts[i].config) != MMT_WHOLE_WRONG)
+            p->verdicts[left++] = p->verdicts[i];
+    p->num_verdicts = left;
+    left = 0;
     for (size_t i = 0; i < p->num_ranges; i++)
         if (!is_refuted(run, &p->ranges[i]))
             p->ranges[left++] = p->ranges[i];
@@ -82,9 +88,10 @@ void mmt_tune_drop_refuted(struct mmt_run *run)
  * leaves it alone, and one that timed nothing makes none. */
 static bool has_learned(const struct mmt_run *run)
 {
+    const struct mmt_profile *p = run->files.profile;
     return (mmt_journal_count(run->files.journal) > run->files.known ||
-            run->library.taken) &&
-           (run->files.profile->num_entries || run->files.profile->num_portfolio);
+            run->library.taken || run->recorded.taken) &&
+           (p->num_entries || p->num_portfolio || p->num_verdicts);
 }
 
 mmt_status mmt_tune_update(struct mmt_run *run, bool last, mmt_error *err)

@@ -26,9 +26,8 @@ static double gib(double bytes)
     return bytes / (1 << 30);
 }
 
-/* Inputs are there twice: random ones, and whole numbers. */
-static mmt_status check_fits(const struct mmt_run *run, const mmt_problem *p,
-                             mmt_error *err)
+mmt_status mmt_tune_check_fits(const struct mmt_run *run, const mmt_problem *p,
+                               mmt_error *err)
 {
     double elements =
         2.0 * (double) mmt_problem_extent_a(p) + 2.0 * (double) mmt_problem_extent_b(p);
@@ -77,7 +76,7 @@ static mmt_status add_goal(struct mmt_run *run, mmt_type type, unsigned transpos
         mmt_ld_padding_apply(&problem);
     mmt_status status = mmt_problem_normalise(&problem, &problem, err);
     if (!status && !run->options.suites.count)
-        status = check_fits(run, &problem, err);
+        status = mmt_tune_check_fits(run, &problem, err);
     if (status || mmt_tune_is_goal(run, &problem))
         return status;
     return mmt_problems_add(&run->goals, &problem, err);
@@ -126,14 +125,18 @@ static int count_types(const struct mmt_run *run)
     return types;
 }
 
-/* Problems of each type that the budget has room for. */
-static double count_room(const struct mmt_run *run)
+double mmt_tune_room(const struct mmt_run *run)
 {
     const struct mmt_budget *budget = &run->options.budget;
     double least = run->device.caps.kind == MMT_CPU ? LEAST_SECONDS_CPU : LEAST_SECONDS;
-    double room = budget->seconds > 0 ? budget->seconds / least
-                                      : (double) budget->candidates / LEAST_CANDIDATES;
-    return room / count_types(run);
+    return budget->seconds > 0 ? budget->seconds / least
+                               : (double) budget->candidates / LEAST_CANDIDATES;
+}
+
+/* Problems of each type that the budget has room for. */
+static double count_room(const struct mmt_run *run)
+{
+    return mmt_tune_room(run) / count_types(run);
 }
 
 /* ---- ranges of m ------------------------------------------------------------------- */
@@ -245,6 +248,8 @@ mmt_status mmt_tune_set_goals(struct mmt_run *run, mmt_error *err)
     const struct mmt_tune_options *o = &run->options;
     unsigned transposes = o->transposes ? o->transposes : MMT_NN;
     mmt_status status = MMT_OK;
+    if (o->recorded)
+        return mmt_tune_set_recorded_goals(run, err);
     for (int i = 0; i < o->num_shapes && !status; i++)
         status = o->shapes[i].m_to ? add_ranges(run, &o->shapes[i], transposes, err)
                                    : add_goals(run, &o->shapes[i], 1, transposes, err);
@@ -307,8 +312,10 @@ int mmt_tune_count_kinds(const struct mmt_run *run)
 }
 
 /* A type's first problem is searched from nothing, the others begin where it ended. */
-static int weight_of(const struct mmt_run *run, int goal)
+static double weight_of(const struct mmt_run *run, int goal)
 {
+    if (run->goals.weights)
+        return run->goals.weights[goal];
     for (int i = 0; i < goal; i++)
         if (run->goals.list[i].type == run->goals.list[goal].type)
             return 1;
@@ -318,10 +325,10 @@ static int weight_of(const struct mmt_run *run, int goal)
 /* The part of run->goals.at in what is left. */
 static double share_of_time(const struct mmt_run *run)
 {
-    int left = 0;
+    double left = 0;
     for (int i = run->goals.at; i < run->goals.count; i++)
         left += weight_of(run, i);
-    return (double) weight_of(run, run->goals.at) / left;
+    return weight_of(run, run->goals.at) / left;
 }
 
 double mmt_tune_setting_up(const mmt_problem *problem)

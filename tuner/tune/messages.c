@@ -1,6 +1,5 @@
 /* What a run says: a line that changes on a terminal, plain lines elsewhere, or events as
  * lines of JSON. */
-#include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,15 +9,15 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "tuner/tune/tune.h"
 #include "tuner/bench/yardstick.h"
+#include "tuner/tune/messages.h"
 
 /* Seconds between two lines of progress, on a terminal and elsewhere. */
 static const double on_terminal = 0.1, elsewhere = 10;
 
 /* ---- pieces ---------------------------------------------------------------------- */
 
-static void emit_event(json_t *event)
+void mmt_message_emit(json_t *event)
 {
     json_dumpf(event, stdout, JSON_COMPACT);
     printf("\n");
@@ -26,14 +25,14 @@ static void emit_event(json_t *event)
     json_decref(event);
 }
 
-static char *problem_text(const mmt_problem *problem)
+char *mmt_message_problem(const mmt_problem *problem)
 {
     struct mmt_text text = { 0 };
     mmt_problem_print(problem, &text);
     return text.data;
 }
 
-static char *config_text(const struct mmt_config *config)
+char *mmt_message_config(const struct mmt_config *config)
 {
     struct mmt_text text = { 0 };
     mmt_config_print(config, &text);
@@ -41,7 +40,7 @@ static char *config_text(const struct mmt_config *config)
 }
 
 /* Takes the changing line away. */
-static void clear_line(const struct mmt_run *run)
+void mmt_message_clear_line(const struct mmt_run *run)
 {
     if (isatty(1) && !run->options.json)
         printf("\r\033[K");
@@ -78,7 +77,7 @@ static json_t *problem_list(const struct mmt_run *run)
 {
     json_t *list = json_array();
     for (int i = 0; i < run->goals.count; i++) {
-        char *text = problem_text(&run->goals.list[i]);
+        char *text = mmt_message_problem(&run->goals.list[i]);
         json_array_append_new(list, json_string(text));
         free(text);
     }
@@ -101,7 +100,7 @@ static void say_budget(const struct mmt_run *run)
 static void say_goals(const struct mmt_run *run)
 {
     for (int i = 0; i < run->goals.count; i++) {
-        char *text = problem_text(&run->goals.list[i]);
+        char *text = mmt_message_problem(&run->goals.list[i]);
         printf("  %s\n", text);
         free(text);
     }
@@ -124,12 +123,12 @@ void mmt_report_start(struct mmt_run *run)
     size_t known;
     mmt_journal_records(run->files.journal, &known);
     if (run->options.json) {
-        emit_event(json_pack("{s:s, s:s, s:s, s:o, s:f, s:I, s:s, s:I}", "event", "start",
-                             "device", run->device.caps.name, "id", run->device.id,
-                             "problems", problem_list(run), "seconds",
-                             run->options.budget.seconds, "candidates",
-                             (json_int_t) run->options.budget.candidates, "profile",
-                             run->files.path, "known", (json_int_t) known));
+        mmt_message_emit(json_pack("{s:s, s:s, s:s, s:o, s:f, s:I, s:s, s:I}", "event",
+                                   "start", "device", run->device.caps.name, "id",
+                                   run->device.id, "problems", problem_list(run),
+                                   "seconds", run->options.budget.seconds, "candidates",
+                                   (json_int_t) run->options.budget.candidates, "profile",
+                                   run->files.path, "known", (json_int_t) known));
         mmt_report_journal(run);
         return;
     }
@@ -180,13 +179,14 @@ static void add_place(const struct mmt_run *run, struct mmt_text *line)
 void mmt_report_problem(struct mmt_run *run)
 {
     const struct mmt_run_problems *problems = mmt_tune_list(run);
-    char *text = problem_text(mmt_tune_current(run));
+    char *text = mmt_message_problem(mmt_tune_current(run));
     run->clock.last_status = mmt_now();
     if (run->options.json) {
-        emit_event(json_pack("{s:s, s:f, s:s, s:i, s:i}", "event",
-                             is_exploring(run) ? "exploration" : "problem", "elapsed",
-                             mmt_now() - run->clock.started, "problem", text, "number",
-                             problems->at + 1, "of", problems->count));
+        mmt_message_emit(json_pack("{s:s, s:f, s:s, s:i, s:i}", "event",
+                                   is_exploring(run) ? "exploration" : "problem",
+                                   "elapsed", mmt_now() - run->clock.started, "problem",
+                                   text, "number", problems->at + 1, "of",
+                                   problems->count));
     } else if (!isatty(1)) {
         struct mmt_text line = { 0 };
         add_place(run, &line);
@@ -214,8 +214,8 @@ static void tell_result(struct mmt_run *run, const char *event_name,
     bool bad = r->outcome != MMT_TIMED && r->outcome != MMT_SKIPPED;
     if (run->options.quiet || (!run->options.json && !bad))
         return;
-    char *config = config_text(&record->config),
-         *problem = problem_text(&record->problem);
+    char *config = mmt_message_config(&record->config),
+         *problem = mmt_message_problem(&record->problem);
     if (run->options.json) {
         json_t *event =
             json_pack("{s:s, s:f, s:s, s:s, s:s}", "event", event_name, "elapsed",
@@ -229,9 +229,9 @@ static void tell_result(struct mmt_run *run, const char *event_name,
             json_object_set_new(event, "throttled", json_string(r->throttled));
         if (isfinite(best))
             json_object_set_new(event, "best", json_real(best));
-        emit_event(event);
+        mmt_message_emit(event);
     } else {
-        clear_line(run);
+        mmt_message_clear_line(run);
         printf("%s: %s%s%s\n  %.*s\n", mmt_outcome_name(r->outcome), config,
                record->whole ? ", verified at " : "", record->whole ? problem : "",
                (int) strcspn(r->reason, "\n"), r->reason);
@@ -246,11 +246,12 @@ void mmt_report_cache(struct mmt_run *run)
         return;
     run->pool.cache_told = true;
     if (run->options.json) {
-        emit_event(json_pack("{s:s, s:f, s:s}", "event", "cache", "elapsed",
-                             mmt_now() - run->clock.started, "text", run->pool.cache));
+        mmt_message_emit(json_pack("{s:s, s:f, s:s}", "event", "cache", "elapsed",
+                                   mmt_now() - run->clock.started, "text",
+                                   run->pool.cache));
         return;
     }
-    clear_line(run);
+    mmt_message_clear_line(run);
     fflush(stdout);
     fprintf(stderr, "mmtune: %s\n", run->pool.cache);
 }
@@ -315,7 +316,7 @@ static void add_status(struct mmt_run *run, const struct mmt_config *trying, dou
 {
     const mmt_problem *problem = mmt_tune_current(run);
     char buffer[32];
-    char *name = problem_text(problem);
+    char *name = mmt_message_problem(problem);
     add_place(run, line);
     mmt_text_addf(line, "%s, %s: ", time_left(run, buffer), strchr(name, ' ') + 1);
     free(name);
@@ -326,7 +327,7 @@ static void add_status(struct mmt_run *run, const struct mmt_config *trying, dou
                   run->counts.skipped, run->counts.wrong, run->counts.failed);
     if (!trying)
         return;
-    char *config = config_text(trying);
+    char *config = mmt_message_config(trying);
     mmt_text_addf(line, ", trying %s", config);
     free(config);
 }
@@ -346,8 +347,8 @@ void mmt_report_status(struct mmt_run *run, const struct mmt_config *trying, dou
 void mmt_report_winner(struct mmt_run *run, const struct mmt_record *winner)
 {
     const struct mmt_timing *time = &winner->result.time;
-    char *config = config_text(&winner->config),
-         *problem = problem_text(&winner->problem);
+    char *config = mmt_message_config(&winner->config),
+         *problem = mmt_message_problem(&winner->problem);
     char buffer[32], part[32], seconds[32];
     double share = mmt_tune_roofline(run, &winner->problem) / time->median;
     const char *throttled = winner->result.throttled;
@@ -359,9 +360,9 @@ void mmt_report_winner(struct mmt_run *run, const struct mmt_record *winner)
             rate_of(&winner->problem, time->median) / 1e9, "roofline", share);
         if (*throttled)
             json_object_set_new(event, "throttled", json_string(throttled));
-        emit_event(event);
+        mmt_message_emit(event);
     } else {
-        clear_line(run);
+        mmt_message_clear_line(run);
         printf("%s: %s, %s%s%s%s: %s\n", problem,
                mmt_print_seconds(time->median, seconds),
                mmt_print_speed(&winner->problem, time->median, buffer),
@@ -376,7 +377,7 @@ void mmt_report_winner(struct mmt_run *run, const struct mmt_record *winner)
 void mmt_report_yardstick(const struct mmt_run *run, const struct mmt_entry *entry)
 {
     const struct mmt_yardstick *it = &entry->yardstick;
-    char *problem = problem_text(&entry->problem);
+    char *problem = mmt_message_problem(&entry->problem);
     json_t *event = json_pack("{s:s, s:f, s:s}", "event", "yardstick", "elapsed",
                               mmt_now() - run->clock.started, "problem", problem);
     free(problem);
@@ -390,7 +391,7 @@ void mmt_report_yardstick(const struct mmt_run *run, const struct mmt_entry *ent
     if (mmt_tune_has_yardstick(run, entry) && it->best > 0)
         json_object_set_new(event, "best", json_real(it->best));
     if (run->options.json && !run->options.quiet)
-        emit_event(event);
+        mmt_message_emit(event);
     else
         json_decref(event);
 }
@@ -403,10 +404,10 @@ void mmt_report_note(struct mmt_run *run, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (run->options.json) {
-        emit_event(json_pack("{s:s, s:s}", "event", "note", "text", text));
+        mmt_message_emit(json_pack("{s:s, s:s}", "event", "note", "text", text));
         return;
     }
-    clear_line(run);
+    mmt_message_clear_line(run);
     printf("%s\n", text);
     fflush(stdout);
 }
@@ -427,7 +428,8 @@ const struct mmt_entry *mmt_tune_winner(const struct mmt_run *run,
 
 static void print_row(const struct mmt_entry *e)
 {
-    char *problem = problem_text(&e->problem), *config = config_text(&e->config);
+    char *problem = mmt_message_problem(&e->problem),
+         *config = mmt_message_config(&e->config);
     char part[16] = "-", gain[16] = "-";
     double speed = e->gflops;
     if (!mmt_op_row(e->problem.op)->product)
@@ -478,13 +480,13 @@ static void emit_library(const struct mmt_run *run, const struct mmt_standing *s
         json_object_set_new(event, "reason", json_string(run->library.why));
     }
     if (standing->count) {
-        char *worst = problem_text(standing->worst_problem);
+        char *worst = mmt_message_problem(standing->worst_problem);
         json_object_set_new(event, "speedup", json_real(mmt_standing_mean(standing)));
         json_object_set_new(event, "worst", json_real(standing->worst));
         json_object_set_new(event, "worst_problem", json_string(worst));
         free(worst);
     }
-    emit_event(event);
+    mmt_message_emit(event);
 }
 
 static void print_library(const struct mmt_run *run, const struct mmt_standing *standing)
@@ -547,21 +549,24 @@ void mmt_report_end(struct mmt_run *run)
     bool interrupted = mmt_pool_interrupts() > 0;
     if (run->options.json) {
         report_library(run);
-        emit_event(json_pack("{s:s, s:f, s:b, s:i, s:i, s:i, s:i, s:i, s:i, s:s}",
-                             "event", "end", "elapsed", mmt_now() - run->clock.started,
-                             "interrupted", interrupted, "tried", c->tried, "skipped",
-                             c->skipped, "wrong", c->wrong, "failed", c->failed, "killed",
-                             run->pool.killed, "throttled", run->device.health.throttled,
-                             "profile", run->files.path));
+        mmt_report_verdicts(run);
+        mmt_message_emit(json_pack(
+            "{s:s, s:f, s:b, s:i, s:i, s:i, s:i, s:i, s:i, s:s}", "event", "end",
+            "elapsed", mmt_now() - run->clock.started, "interrupted", interrupted,
+            "tried", c->tried, "skipped", c->skipped, "wrong", c->wrong, "failed",
+            c->failed, "killed", run->pool.killed, "throttled",
+            run->device.health.throttled, "profile", run->files.path));
         return;
     }
-    clear_line(run);
+    mmt_message_clear_line(run);
     print_table(run);
     printf("\n%d tried, %d skipped, %d wrong, %d failed, in %.0f seconds%s\n", c->tried,
            c->skipped, c->wrong, c->failed, mmt_now() - run->clock.started,
            interrupted ? ", interrupted: the same command goes on" : "");
-    print_unserved(run);
+    if (!run->options.recorded)
+        print_unserved(run);
     report_library(run);
+    mmt_report_verdicts(run);
     if (run->pool.killed)
         printf(
             "%d worker%s killed from outside; what %s doing was done again, or will be\n",

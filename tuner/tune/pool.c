@@ -273,6 +273,11 @@ static mmt_status restart_measurer(struct mmt_pool *pool)
     return err.status;
 }
 
+bool mmt_pool_renew(struct mmt_pool *pool)
+{
+    return !restart_measurer(pool);
+}
+
 static void set_or_unset(const char *name, const char *value)
 {
     if (value)

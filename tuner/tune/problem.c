@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "tuner/tune/tune.h"
-#include "tuner/bench/yardstick.h"
 
 enum { MOST_UNDERWAY = 96, MOST_EXTRAS = 20, MOST_AHEAD = 32, MOST_READY = 64 };
 
@@ -103,6 +102,7 @@ static bool is_known(struct tuning_job *job, const struct mmt_config *config)
 static void add_extra(struct tuning_job *job, const struct mmt_config *config)
 {
     if (job->num_extras == MOST_EXTRAS || is_known(job, config) ||
+        !mmt_tune_allows(job->run, job->problem, config) ||
         mmt_config_check_problem(config, job->problem, &job->run->device.caps))
         return;
     job->extras[job->num_extras++] = *config;
@@ -137,9 +137,11 @@ static void add_others_winners(struct tuning_job *job)
 static bool find_known(const struct mmt_run *run, const mmt_problem *problem,
                        struct mmt_config *out)
 {
+    const struct mmt_terms terms = { .max_workspace = SIZE_MAX,
+                                     .strict_f32 = run->strict };
     struct mmt_selection selection;
     mmt_error why;
-    if (mmt_select(run->files.layers, problem, &run->device.caps, NULL, &selection,
+    if (mmt_select(run->files.layers, problem, &run->device.caps, &terms, &selection,
                    &why) ||
         !mmt_tune_is_meant(run, selection.config.template, problem) ||
         mmt_config_check_problem(&selection.config, problem, &run->device.caps))
@@ -307,7 +309,8 @@ static struct candidate *take_ready(struct tuning_job *job)
     for (;;) {
         while (job->next_ready < job->num_ready) {
             const struct mmt_config *config = &job->ready[job->next_ready++];
-            if (find_candidate(job, config) || is_known(job, config))
+            if (find_candidate(job, config) || is_known(job, config) ||
+                !mmt_tune_allows(job->run, job->problem, config))
                 continue;
             struct candidate *taken = put_under_way(job, config);
             if (taken)
@@ -566,26 +569,4 @@ mmt_status mmt_tune_find(struct mmt_run *run, const mmt_problem *problem, double
     if (!status && mmt_pool_interrupts() < 2 && !waits_for_known(run, problem))
         status = mmt_tune_finals(run, problem, ends, winner, found, err);
     return status;
-}
-
-mmt_status mmt_tune_problem(struct mmt_run *run, mmt_error *err)
-{
-    const mmt_problem *problem = mmt_tune_current(run);
-    const double ends = mmt_tune_share_time(run);
-    const double yardstick = mmt_tune_yardstick_most(run, ends);
-    struct mmt_record winner;
-    bool found;
-    mmt_report_problem(run);
-    mmt_status status =
-        mmt_tune_find(run, problem, ends - fmin(yardstick, MMT_YARDSTICK_SECONDS),
-                      &winner, &found, err);
-    mmt_error own = { 0 }; /* what was timed before something broke stands */
-    mmt_status entered = found ? mmt_tune_enter(run, problem, &winner, &own) : MMT_OK;
-    if (found && !entered) {
-        mmt_report_winner(run, &winner);
-        mmt_tune_yardstick(run, problem, yardstick);
-    }
-    if (!status && entered)
-        *err = own;
-    return status ? status : entered;
 }

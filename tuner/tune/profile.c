@@ -109,6 +109,15 @@ static void forget_ranges(struct mmt_profile *p, const struct mmt_forget *forget
     p->num_ranges = left;
 }
 
+static void forget_verdicts(struct mmt_profile *p, const struct mmt_forget *forget)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < p->num_verdicts; i++)
+        if (!mmt_forgets(forget, &p->verdicts[i].call.problem, &p->verdicts[i].config))
+            p->verdicts[left++] = p->verdicts[i];
+    p->num_verdicts = left;
+}
+
 static void forget_entries(struct mmt_profile *p, const struct mmt_forget *forget)
 {
     size_t left = 0;
@@ -124,6 +133,7 @@ static void forget_entries(struct mmt_profile *p, const struct mmt_forget *forge
     }
     p->num_portfolio = left;
     forget_ranges(p, forget);
+    forget_verdicts(p, forget);
 }
 
 /* ---- what stands there ------------------------------------------------------------- */

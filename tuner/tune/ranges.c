@@ -140,17 +140,30 @@ static void read_times(struct ranging *r, bool all)
 
 /* ---- which kernels ---------------------------------------------------------------- */
 
-/* Winners, and the same with auto counts. */
+/* Its winner, and the same with auto counts. */
+static void add_winner(struct ranging *r, const mmt_problem *problem)
+{
+    const struct mmt_entry *winner = mmt_tune_winner(r->run, problem);
+    if (!winner)
+        return;
+    const struct mmt_config left = mmt_calibration_leave_counts(&winner->config);
+    add_kernel(r, &winner->config);
+    add_kernel(r, &left);
+}
+
+/* Goals of a recording may be between the samples. */
 static void add_winners(struct ranging *r)
 {
     for (int s = 0; s < r->samples; s++) {
         const mmt_problem problem = problem_at(r, s);
-        const struct mmt_entry *winner = mmt_tune_winner(r->run, &problem);
-        if (!winner)
-            continue;
-        const struct mmt_config left = mmt_calibration_leave_counts(&winner->config);
-        add_kernel(r, &winner->config);
-        add_kernel(r, &left);
+        add_winner(r, &problem);
+    }
+    for (int i = 0; i < r->run->goals.count; i++) {
+        const mmt_problem *goal = &r->run->goals.list[i];
+        const mmt_problem at = mmt_problem_with_m(&r->range->problem, goal->m);
+        if (goal->op == MMT_GEMM && goal->m >= r->range->problem.m &&
+            goal->m <= r->range->m_to && mmt_problem_equal(&at, goal))
+            add_winner(r, goal);
     }
 }
 

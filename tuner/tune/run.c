@@ -78,6 +78,8 @@ static double calibration_part(const struct mmt_run *run)
 {
     bool cpu = run->device.caps.kind == MMT_CPU;
     double named = run->options.num_shapes || run->options.suites.count ? 0.5 : 0.65;
+    if (run->options.recorded) /* what was recorded has goals and ranges */
+        return 0;
     double share = cpu ? 0.18 : named, enough = cpu ? 120 : 60, most = cpu ? 240 : 120,
            budget = run->options.budget.seconds;
     return fmin(share * budget * fmin(1, budget / enough),
@@ -90,7 +92,8 @@ static void share_time(struct mmt_run *run)
 {
     const double seconds = isfinite(run->clock.ends) ? calibration_part(run) : 0;
     run->portfolios_first = isfinite(run->clock.ends) && !run->options.num_shapes &&
-                            !run->options.suites.count && mmt_tune_knows_portfolios(run);
+                            !run->options.suites.count && !run->options.recorded &&
+                            mmt_tune_knows_portfolios(run);
     run->clock.goals_end =
         run->portfolios_first ? run->clock.ends : run->clock.ends - seconds;
     run->clock.calibration_end =
@@ -172,12 +175,14 @@ static mmt_status prepare_tuning(struct mmt_run *run, mmt_error *err)
     }
     if (!status)
         status = mmt_tune_set_goals(run, err);
+    run->clock.verdicts_end = run->clock.ends;
+    run->clock.ends -= isfinite(run->clock.ends) ? mmt_tune_verdicts_seconds(run) : 0;
     run->clock.finish = run->clock.ends;
     run->clock.ends -= isfinite(run->clock.ends) ? mmt_tune_reserve(run) : 0;
     run->clock.ranges_end = run->clock.ends;
     run->clock.ends -= isfinite(run->clock.ends) ? mmt_tune_ranges_seconds(run) : 0;
     share_time(run);
-    return status ? status : mmt_tune_plan_exploration(run, err);
+    return status || run->options.recorded ? status : mmt_tune_plan_exploration(run, err);
 }
 
 /* A run that was interrupted may well have had no time for a winner. */
@@ -186,7 +191,7 @@ static mmt_status require_winner(const struct mmt_run *run, mmt_error *err)
     for (int i = 0; i < run->goals.count; i++)
         if (mmt_tune_winner(run, &run->goals.list[i]))
             return MMT_OK;
-    if (mmt_pool_interrupts())
+    if (mmt_pool_interrupts() || run->found)
         return MMT_OK;
     if (!run->counts.tried)
         return mmt_fail(err, MMT_ERROR_NOT_FOUND,
@@ -228,7 +233,17 @@ static bool has_known_portfolios(const struct mmt_run *run)
 
 static bool lacks_portfolios(const struct mmt_run *run)
 {
-    return !run->portfolios_first;
+    return !run->portfolios_first && !run->options.recorded;
+}
+
+static bool has_other_shapes(const struct mmt_run *run)
+{
+    return !run->options.recorded;
+}
+
+static bool has_recorded(const struct mmt_run *run)
+{
+    return run->options.recorded;
 }
 
 static bool has_ranges(const struct mmt_run *run)
@@ -254,12 +269,13 @@ struct phase {
 static const struct phase phases[MMT_NUM_PHASES] = {
     [MMT_PHASE_KNOWN_PORTFOLIOS] = { has_known_portfolios, mmt_tune_calibrate },
     [MMT_PHASE_GOALS] = { NULL, tune_goals },
-    [MMT_PHASE_EXPLORATION] = { NULL, mmt_tune_explore },
+    [MMT_PHASE_EXPLORATION] = { has_other_shapes, mmt_tune_explore },
     [MMT_PHASE_CALIBRATION] = { lacks_portfolios, mmt_tune_calibrate },
     [MMT_PHASE_RANGES] = { has_ranges, mmt_tune_time_ranges },
     [MMT_PHASE_VERIFY_WINNERS] = { NULL, mmt_tune_verify_winners },
     [MMT_PHASE_VERIFY_RANGES] = { has_ranges, mmt_tune_verify_ranges },
-    [MMT_PHASE_VERIFY_PORTFOLIO] = { NULL, mmt_tune_verify_portfolio },
+    [MMT_PHASE_VERIFY_PORTFOLIO] = { has_other_shapes, mmt_tune_verify_portfolio },
+    [MMT_PHASE_VERDICTS] = { has_recorded, mmt_tune_verdicts },
 };
 
 static mmt_status run_phases(struct mmt_run *run, mmt_error *err)
@@ -309,7 +325,10 @@ void mmt_tune_finish(struct mmt_run *run)
     mmt_profile_free(run->files.profile);
     mmt_profile_free(run->files.other);
     mmt_profile_free(run->files.layers);
+    mmt_recording_free(&run->recorded.recording);
+    free(run->recorded.called);
     free(run->goals.list);
+    free(run->goals.weights);
     free(run->exploration.list);
     free(run->ranges.list);
     free(run->built.list);

@@ -99,6 +99,7 @@ static bool bind_legal(const struct mmt_template_search *search, const int *inde
     to_config(search, index, &config);
     const struct mmt_config free = leave_auto(search, &config);
     return mmt_config_equal(&free, &config) &&
+           mmt_tune_allows(search->all->run, search->all->problem, &config) &&
            mmt_bind(&config, search->all->problem, &search->all->run->device.caps,
                     bound) &&
            (isinf(search->limit) || mmt_cost_estimate_bound(bound) <= search->limit);
@@ -382,6 +383,7 @@ static void tell_journal(struct mmt_template_searches *searches)
     for (size_t i = 0; i < count; i++)
         if (mmt_record_is_candidate(&records[i]) &&
             mmt_journal_stands(searches->run->files.journal, &records[i]) &&
+            mmt_tune_allows(searches->run, searches->problem, &records[i].config) &&
             mmt_problem_equal(&records[i].problem, searches->problem))
             mmt_searches_tell(searches, &records[i].config, &records[i].result);
 }

@@ -6,6 +6,7 @@
  *   machine_fault.c  whether the machine is at fault, not the kernels
  *   template_search.c     a problem's templates, each a space of its own to search
  *   compiled.c    what is compiled already, for other problems too
+ *   goal.c     one goal, from its search to its entry
  *   problem.c  the loop: propose, compile, verify and time, journal
  *   roofline.c  what a device reaches, and times that cannot be
  *   finals.c   the best against each other, twice
@@ -13,6 +14,8 @@
  *   calibration.c  the best on many of these
  *   ranges.c   the best on many m of a range, and which of them serve it
  *   yardstick.c  the vendor's library beside winners
+ *   recorded.c   problems that programs computed, as goals and ranges
+ *   verdicts.c   whether ours or a program's library is faster on its calls
  *   whole_verify.c   whole verification, before a kernel enters the profile
  *   profile.c  what is written
  *   messages.c   what is said */
@@ -24,6 +27,7 @@
 #include "tuner/journal/lock.h"
 #include "tuner/measure/roofline.h"
 #include "tuner/common/suites.h"
+#include "tuner/tune/recorded.h"
 #include "tuner/worker/worker.h"
 
 /* ---- the run --------------------------------------------------------------------- */
@@ -48,6 +52,9 @@ struct mmt_tune_options {
     const char *output; /* NULL: the usual place */
     const char *with;
     bool fresh, json, quiet;
+    bool recorded;         /* the goals are what programs computed */
+    const char *recording; /* its file; NULL: the device's own */
+    bool emulated;         /* their f32 may be emulated, too */
 };
 
 struct mmt_counts {
@@ -129,6 +136,7 @@ struct mmt_run_clock {
     double ends;             /* of all that is timed for shapes other than ranges */
     double ranges_end;       /* from `ends` to this ranges are timed */
     double finish;           /* from there to this kernels are verified wholly */
+    double verdicts_end;     /* from there to this programs' calls are timed */
     int64_t candidates_left; /* of a budget of candidates */
     double last_status;      /* when progress was last said */
 };
@@ -153,7 +161,8 @@ struct mmt_run_limits {
 /* Problems in the order in which they are tuned; malloc'ed, owned by the run. */
 struct mmt_run_problems {
     mmt_problem *list;
-    int count, at; /* how many there are, and which one is being tuned */
+    double *weights; /* parts of the time, one each; NULL: the usual ones */
+    int count, at;   /* how many there are, and which one is being tuned */
 };
 
 /* What a run does, in this order; each is passed over where it does not apply. */
@@ -166,6 +175,7 @@ enum mmt_run_phase {
     MMT_PHASE_VERIFY_WINNERS,
     MMT_PHASE_VERIFY_RANGES,
     MMT_PHASE_VERIFY_PORTFOLIO,
+    MMT_PHASE_VERDICTS,
     MMT_NUM_PHASES,
 };
 
@@ -192,6 +202,9 @@ struct mmt_run {
         struct mmt_built *list; /* malloc'ed, owned by the run */
         int count;
     } built;
+    struct mmt_run_recorded recorded;
+    bool strict;           /* the f32 of the goal at hand is computed by FMAs alone */
+    bool found;            /* something served a goal */
     bool portfolios_first; /* all are known: they are timed before the goals */
 };
 
@@ -308,6 +321,10 @@ bool mmt_pool_do(struct mmt_run *run, const struct mmt_job *job, double limit,
  * caches are an empty folder beside the usual ones. The worker that measures is idle; it
  * is another process afterwards. */
 void mmt_pool_try_naive(struct mmt_run *run, struct mmt_result *out);
+
+/* Puts a new process in the place of the worker that measures, which is idle. False where
+ * that broke the pool. */
+bool mmt_pool_renew(struct mmt_pool *pool);
 
 /* ---- is the machine at fault? (machine_fault.c) -------------------------------------
  */
@@ -448,6 +465,14 @@ const struct mmt_record *mmt_tune_favourite(const struct mmt_record *sorted, int
 
 /* Whether such a device has a portfolio for the family of each goal. */
 bool mmt_tune_knows_portfolios(const struct mmt_run *run);
+
+/* Whether the device has memory for tuning a problem: its inputs are there twice, random
+ * ones and whole numbers. */
+mmt_status mmt_tune_check_fits(const struct mmt_run *run, const mmt_problem *p,
+                               mmt_error *err);
+
+/* How many problems the budget has room for. */
+double mmt_tune_room(const struct mmt_run *run);
 
 /* Fills run->exploration: shapes of short searches once the goals are tuned, on a GPU
  * and where there is a limit of time: run->clock.exploration_end. */

@@ -186,6 +186,9 @@ static bool is_right(const struct mmt_run *run, const struct mmt_portfolio_kerne
 
 double mmt_tune_reserve(const struct mmt_run *run)
 {
+    if (run->options.recorded) /* as much for the goals */
+        return fmin(run->goals.count * mmt_tune_whole_seconds(run),
+                    part_of_budget * run->options.budget.seconds);
     const double all =
         mmt_tune_count_kinds(run) * MMT_FIT_MOST_KERNELS * mmt_tune_whole_seconds(run);
     return fmin(all, part_of_budget * run->options.budget.seconds);

@@ -1,0 +1,292 @@
+/* What programs computed, as goals: the greatest share of time first, and a range where
+ * many m meet the same n and k. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tuner/model/segments.h"
+#include "tuner/tune/tune.h"
+
+enum {
+    FEWEST_M = 4,     /* that make a range */
+    GOALS_OF_ONE = 4, /* of a range's m those that take most time */
+    SPREAD_GOALS = 3, /* and, where there is room, both ends and one between them */
+};
+
+/* That part of the time is shared evenly among goals, the rest by what programs spend. */
+static const double evenly = 0.5;
+
+/* A problem, whoever asked for it. */
+struct wanted {
+    mmt_problem problem;
+    double seconds;
+    int range; /* of the run's; -1: none */
+};
+
+struct wishes {
+    struct wanted *list;
+    int count;
+};
+
+/* ---- which configurations -----------------------------------------------------------
+ */
+
+bool mmt_tune_allows(const struct mmt_run *run, const mmt_problem *problem,
+                     const struct mmt_config *config)
+{
+    return !run->strict || problem->type != MMT_F32 ||
+           !mmt_config_in_slices(config, MMT_F32);
+}
+
+/* What callers of this library get for a problem by a profile. */
+static bool is_emulated_and_faster(const struct mmt_run *run,
+                                   const struct mmt_profile *profile,
+                                   const struct mmt_record *winner)
+{
+    struct mmt_selection now;
+    return !mmt_select(profile, &winner->problem, &run->device.caps, NULL, &now, NULL) &&
+           mmt_config_in_slices(&now.config, MMT_F32) &&
+           !(now.seconds > winner->result.time.median);
+}
+
+bool mmt_tune_would_slow(const struct mmt_run *run, const struct mmt_record *winner)
+{
+    return run->strict && winner->problem.type == MMT_F32 &&
+           (is_emulated_and_faster(run, run->files.profile, winner) ||
+            is_emulated_and_faster(run, run->files.layers, winner));
+}
+
+/* Whether f32 has kernels here that emulate it. */
+static bool has_emulation(const struct mmt_run *run, const mmt_problem *problem)
+{
+    for (int t = 0; problem->type == MMT_F32 && mmt_templates[t]; t++) {
+        struct mmt_config config = { .template = mmt_templates[t] };
+        memcpy(config.values, mmt_templates[t]->seeds[0],
+               (size_t) mmt_templates[t]->num_knobs * sizeof(int));
+        if (mmt_config_meant(mmt_templates[t], problem, &run->device.caps) &&
+            mmt_config_in_slices(&config, MMT_F32))
+            return true;
+    }
+    return false;
+}
+
+/* ---- what was wanted ------------------------------------------------------------------
+ */
+
+double mmt_tune_recorded_seconds(const struct mmt_run *run, const struct mmt_recorded *it)
+{
+    struct mmt_selection now;
+    if (it->timed > 0)
+        return mmt_recorded_seconds(it);
+    const bool known = !mmt_select(run->files.layers, &it->call.problem,
+                                   &run->device.caps, NULL, &now, NULL) &&
+                       now.seconds > 0;
+    return (double) mmt_recorded_calls(it) *
+           (known ? now.seconds : mmt_tune_roofline(run, &it->call.problem));
+}
+
+static bool is_served(struct mmt_run *run, const mmt_problem *p)
+{
+    mmt_error why;
+    if (p->op != run->options.op || !mmt_problem_extent_c(p) ||
+        (run->options.some_types && !run->options.types[p->type]) ||
+        (p->type == MMT_F64 && !run->device.caps.f64))
+        return false;
+    if (!mmt_tune_check_fits(run, p, &why))
+        return true;
+    mmt_report_note(run, "%s", why.text);
+    return false;
+}
+
+static void add_wish(struct wishes *wishes, const mmt_problem *problem, double seconds)
+{
+    int i = 0;
+    while (i < wishes->count && !mmt_problem_equal(&wishes->list[i].problem, problem))
+        i++;
+    if (i == wishes->count)
+        wishes->list[wishes->count++] = (struct wanted){ *problem, 0, -1 };
+    wishes->list[i].seconds += seconds;
+}
+
+static int compare_wishes(const void *left, const void *right)
+{
+    const struct wanted *a = left, *b = right;
+    return (a->seconds < b->seconds) - (a->seconds > b->seconds);
+}
+
+static mmt_status list_wishes(struct mmt_run *run, struct wishes *wishes, mmt_error *err)
+{
+    const struct mmt_recording *recording = &run->recorded.recording;
+    wishes->list = calloc(recording->count + 1, sizeof *wishes->list);
+    if (!wishes->list)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for %zu recorded calls",
+                        recording->count);
+    for (size_t i = 0; i < recording->count; i++)
+        if (is_served(run, &recording->list[i].call.problem))
+            add_wish(wishes, &recording->list[i].call.problem,
+                     mmt_tune_recorded_seconds(run, &recording->list[i]));
+    qsort(wishes->list, (size_t) wishes->count, sizeof *wishes->list, compare_wishes);
+    return MMT_OK;
+}
+
+/* ---- ranges ---------------------------------------------------------------------------
+ */
+
+/* Whether two differ in m alone, and have no gaps in A and C. */
+static bool is_of_one(const mmt_problem *a, const mmt_problem *b)
+{
+    const mmt_problem packed = mmt_problem_with_m(a, a->m),
+                      other = mmt_problem_with_m(a, b->m);
+    return a->op == MMT_GEMM && mmt_problem_equal(&packed, a) &&
+           mmt_problem_equal(&other, b);
+}
+
+static mmt_status add_range(struct mmt_run *run, const mmt_problem *problem, int64_t low,
+                            int64_t high, mmt_error *err)
+{
+    struct mmt_tune_range *grown =
+        realloc(run->ranges.list, ((size_t) run->ranges.count + 1) * sizeof *grown);
+    if (!grown)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the list of ranges");
+    run->ranges.list = grown;
+    grown[run->ranges.count++] =
+        (struct mmt_tune_range){ mmt_problem_with_m(problem, low), high };
+    return MMT_OK;
+}
+
+/* Makes a range of those that differ from number `first` in m alone. Not where f32 can be
+ * emulated: a range serves callers who allow that, too. */
+static mmt_status find_range(struct mmt_run *run, struct wishes *wishes, int first,
+                             mmt_error *err)
+{
+    const mmt_problem *problem = &wishes->list[first].problem;
+    int64_t low = problem->m, high = problem->m;
+    int members = 0;
+    if (wishes->list[first].range >= 0 || has_emulation(run, problem))
+        return MMT_OK;
+    for (int i = first; i < wishes->count; i++) {
+        const mmt_problem *other = &wishes->list[i].problem;
+        if (!is_of_one(problem, other))
+            continue;
+        members++;
+        low = other->m < low ? other->m : low;
+        high = other->m > high ? other->m : high;
+    }
+    if (members < FEWEST_M)
+        return MMT_OK;
+    for (int i = first; i < wishes->count; i++)
+        if (is_of_one(problem, &wishes->list[i].problem))
+            wishes->list[i].range = run->ranges.count;
+    return add_range(run, problem, low, high, err);
+}
+
+/* ---- goals ----------------------------------------------------------------------------
+ */
+
+static mmt_status add_goal(struct mmt_run *run, const mmt_problem *problem,
+                           double seconds, mmt_error *err)
+{
+    double *weights =
+        realloc(run->goals.weights, ((size_t) run->goals.count + 1) * sizeof *weights);
+    if (!weights)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the list of problems");
+    run->goals.weights = weights;
+    weights[run->goals.count] = seconds;
+    return mmt_problems_add(&run->goals, problem, err);
+}
+
+/* How many goals are of a range already. */
+static int count_of_range(const struct mmt_run *run, const struct mmt_tune_range *range)
+{
+    int count = 0;
+    for (int i = 0; i < run->goals.count; i++)
+        count += is_of_one(&range->problem, &run->goals.list[i]);
+    return count;
+}
+
+static mmt_status add_spread(struct mmt_run *run, const struct mmt_tune_range *range,
+                             int room, mmt_error *err)
+{
+    int64_t m[MMT_RANGE_GOALS];
+    const int count = mmt_range_goals(range->problem.m, range->m_to, SPREAD_GOALS, m);
+    mmt_status status = MMT_OK;
+    for (int i = 0; i < count && run->goals.count < room && !status; i++) {
+        const mmt_problem problem = mmt_problem_with_m(&range->problem, m[i]);
+        if (!mmt_tune_is_goal(run, &problem))
+            status = add_goal(run, &problem, 0, err);
+    }
+    return status;
+}
+
+static mmt_status add_goals(struct mmt_run *run, const struct wishes *wishes,
+                            mmt_error *err)
+{
+    const int room = (int) fmin(fmax(mmt_tune_room(run), 1), 1e6);
+    mmt_status status = MMT_OK;
+    for (int i = 0; i < wishes->count && run->goals.count < room && !status; i++) {
+        const struct wanted *it = &wishes->list[i];
+        if (it->range < 0 ||
+            count_of_range(run, &run->ranges.list[it->range]) < GOALS_OF_ONE)
+            status = add_goal(run, &it->problem, it->seconds, err);
+    }
+    for (int i = 0; i < run->ranges.count && !status; i++)
+        status = add_spread(run, &run->ranges.list[i], room, err);
+    return status;
+}
+
+static void share_weights(struct mmt_run *run)
+{
+    double all = 0;
+    for (int i = 0; i < run->goals.count; i++)
+        all += run->goals.weights[i];
+    for (int i = 0; i < run->goals.count; i++)
+        run->goals.weights[i] =
+            evenly / run->goals.count +
+            (all > 0 ? (1 - evenly) * run->goals.weights[i] / all : 0);
+}
+
+static mmt_status read_recording(struct mmt_run *run, mmt_error *err)
+{
+    struct mmt_text stem = { 0 }, path = { 0 };
+    mmt_error why = { 0 };
+    mmt_profile_stem(&run->device.caps, &stem);
+    if (run->options.recording)
+        mmt_text_add(&path, run->options.recording);
+    else
+        mmt_recording_path(mmt_text_string(&stem), &path);
+    mmt_status status =
+        mmt_recording_read(mmt_text_string(&path), false, &run->recorded.recording, &why);
+    if (status == MMT_ERROR_NOT_FOUND)
+        mmt_fail(err, status, "%s; `mmtune run --record -- PROGRAM` makes one", why.text);
+    else if (status)
+        mmt_fail_native(err, status, why.native, "%s", why.text);
+    else if (!run->recorded.recording.count)
+        status = mmt_fail(err, MMT_ERROR_NOT_FOUND, "'%s' has no calls in it",
+                          mmt_text_string(&path));
+    if (!status && run->recorded.recording.warnings.length)
+        mmt_report_note(run, "%s: %s", mmt_text_string(&path),
+                        mmt_text_string(&run->recorded.recording.warnings));
+    mmt_text_finish(&stem);
+    mmt_text_finish(&path);
+    return status;
+}
+
+mmt_status mmt_tune_set_recorded_goals(struct mmt_run *run, mmt_error *err)
+{
+    struct wishes wishes = { 0 };
+    mmt_status status = read_recording(run, err);
+    if (!status)
+        status = list_wishes(run, &wishes, err);
+    for (int i = 0; i < wishes.count && !status; i++)
+        status = find_range(run, &wishes, i, err);
+    if (!status)
+        status = add_goals(run, &wishes, err);
+    if (!status && !run->goals.count)
+        status = mmt_fail(err, MMT_ERROR_NOT_FOUND,
+                          "none of the %zu recorded kinds of calls can be tuned on %s",
+                          run->recorded.recording.count, run->device.caps.name);
+    if (!status)
+        share_weights(run);
+    free(wishes.list);
+    return status;
+}

@@ -1,0 +1,395 @@
+/* Whether ours or a program's library is faster on its calls: what decides whether they
+ * are taken over. Each verdict is saved as it is made. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "tuner/bench/caller.h"
+#include "tuner/tune/tune.h"
+
+/* Seconds of sampling, and what a verdict takes besides; a part of the budget that all
+ * may take at most; and a worker may take so many times a candidate's limit, as loading a
+ * large library from a disk is slow. */
+static const double sampling = 0.4, besides = 0.4, part_of_budget = 0.3, patience = 6;
+
+/* One call under one mode. */
+struct question {
+    const struct mmt_recorded *it;
+    const struct mmt_caller *caller;
+    const struct mmt_tune_called *called;
+    mmt_f32_mode mode;
+    struct mmt_config config; /* ours */
+};
+
+static int count_modes(const struct mmt_run *run, const mmt_problem *problem)
+{
+    return 1 + (run->options.emulated && problem->type == MMT_F32);
+}
+
+double mmt_tune_verdicts_seconds(const struct mmt_run *run)
+{
+    const struct mmt_recording *recording = &run->recorded.recording;
+    double seconds = 0;
+    for (size_t i = 0; i < recording->count; i++) {
+        const struct mmt_call *call = &recording->list[i].call;
+        if (mmt_caller_of(call->client))
+            seconds += count_modes(run, &call->problem) * (sampling + besides) +
+                       mmt_tune_setting_up(&call->problem);
+    }
+    return fmin(seconds, part_of_budget * run->options.budget.seconds);
+}
+
+/* ---- which library -------------------------------------------------------------------
+ */
+
+static size_t folder_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? (size_t) (slash - path) : 0;
+}
+
+/* Libraries of one folder belong to each other: cuBLAS and its cuBLASLt. */
+static bool is_one_program(const char *a, const char *b)
+{
+    return folder_length(a) == folder_length(b) && !strncmp(a, b, folder_length(a)) &&
+           !*a == !*b;
+}
+
+static struct mmt_tune_called *find_called(const struct mmt_run *run,
+                                           const struct mmt_recorded *it)
+{
+    for (int i = 0; i < run->recorded.num_called; i++) {
+        struct mmt_tune_called *called = &run->recorded.called[i];
+        if (called->client == it->call.client && !strcmp(called->path, it->path))
+            return called;
+    }
+    return NULL;
+}
+
+static struct mmt_job job_for(const struct mmt_run *run, const struct mmt_recorded *it)
+{
+    struct mmt_job job = { .task = MMT_TASK_VERDICT,
+                           .problem = it->call.problem,
+                           .call = it->call,
+                           .seed = (uint64_t) run->options.seed,
+                           .budget_seconds = sampling,
+                           .is_short = true };
+    memcpy(job.path, it->path, sizeof job.path);
+    return job;
+}
+
+static double limit_for(const struct mmt_run *run, const struct mmt_job *job)
+{
+    const double best = mmt_journal_best(run->files.journal, &job->problem);
+    return patience * mmt_tune_limit(run, &job->problem, best);
+}
+
+/* Asks which version it is; once a run and file. NULL where memory or the pool is gone.
+ */
+static struct mmt_tune_called *ask_library(struct mmt_run *run,
+                                           const struct mmt_recorded *it)
+{
+    struct mmt_run_recorded *recorded = &run->recorded;
+    const struct mmt_job job = job_for(run, it);
+    struct mmt_event event;
+    struct mmt_tune_called *grown =
+        realloc(recorded->called, ((size_t) recorded->num_called + 1) * sizeof *grown);
+    if (!grown)
+        return NULL;
+    recorded->called = grown;
+    if (!mmt_pool_do(run, &job, limit_for(run, &job), &event))
+        return NULL;
+    struct mmt_tune_called *called = &grown[recorded->num_called++];
+    *called = (struct mmt_tune_called){ .client = it->call.client };
+    memcpy(called->path, it->path, sizeof called->path);
+    if (event.reply.results[0].outcome == MMT_TIMED)
+        memcpy(called->name, event.reply.library, sizeof called->name);
+    memcpy(called->why, event.reply.results[0].reason, sizeof called->why);
+    if (!called->name[0])
+        mmt_report_note(run, "calls of %s have no verdicts: %s",
+                        mmt_caller_of(called->client)->title, called->why);
+    if (*event.reply.note)
+        mmt_report_note(run, "%s", event.reply.note);
+    return called;
+}
+
+/* ---- which kernel of ours ------------------------------------------------------------
+ */
+
+/* Whether it computes a call within the caller's workspace and mode. */
+static bool is_allowed(const struct mmt_run *run, const struct question *q,
+                       const struct mmt_config *config)
+{
+    struct mmt_bound bound;
+    const mmt_problem *problem = &q->it->call.problem;
+    if (q->mode == MMT_F32_STRICT && problem->type == MMT_F32 &&
+        mmt_config_in_slices(config, MMT_F32))
+        return false;
+    return mmt_bind(config, problem, &run->device.caps, &bound) &&
+           bound.launches.workspace <= q->caller->workspace(&q->it->call) &&
+           mmt_journal_whole(run->files.journal, problem, config) != MMT_WHOLE_WRONG;
+}
+
+/* The fastest that was timed for the problem, in finals where there were any; NULL: none.
+ */
+static const struct mmt_record *best_record(const struct mmt_run *run,
+                                            const struct question *q)
+{
+    size_t count;
+    const struct mmt_record *records = mmt_journal_records(run->files.journal, &count);
+    const struct mmt_record *best = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct mmt_record *r = &records[i];
+        if (r->result.outcome != MMT_TIMED || r->calibration ||
+            !mmt_problem_equal(&r->problem, &q->it->call.problem) ||
+            !is_allowed(run, q, &r->config))
+            continue;
+        if (!best || r->final > best->final ||
+            (r->final == best->final && r->result.time.median < best->result.time.median))
+            best = r;
+    }
+    return best;
+}
+
+/* The entry's where the call allows it, else the best that was timed, else what is
+ * selected for the problem: by a range, say. False where nothing serves. */
+static bool pick_ours(const struct mmt_run *run, struct question *q)
+{
+    const mmt_problem *problem = &q->it->call.problem;
+    const struct mmt_terms terms = { .max_workspace = q->caller->workspace(&q->it->call),
+                                     .strict_f32 = q->mode == MMT_F32_STRICT };
+    const struct mmt_entry *entry = mmt_tune_winner(run, problem);
+    struct mmt_selection selection;
+    if (entry && is_allowed(run, q, &entry->config)) {
+        q->config = entry->config;
+        return true;
+    }
+    const struct mmt_record *record = best_record(run, q);
+    if (record) {
+        q->config = record->config;
+        return true;
+    }
+    if (mmt_select(run->files.profile, problem, &run->device.caps, &terms, &selection,
+                   NULL))
+        return false;
+    q->config = selection.config;
+    return is_allowed(run, q, &q->config);
+}
+
+/* ---- one verdict ---------------------------------------------------------------------
+ */
+
+static struct mmt_verdict verdict_for(const struct mmt_run *run, const struct question *q)
+{
+    struct mmt_verdict verdict = { .call = q->it->call,
+                                   .f32_mode = q->mode,
+                                   .config = q->config };
+    struct mmt_hash hash;
+    verdict.call.workspace = q->caller->workspace(&q->it->call);
+    if (!mmt_template_hash(q->config.template, &hash, NULL))
+        mmt_hash_print(hash, verdict.template_hash);
+    memcpy(verdict.library, q->called->name, sizeof verdict.library);
+    memcpy(verdict.driver, run->device.caps.driver, sizeof verdict.driver);
+    mmt_profile_now(verdict.date);
+    return verdict;
+}
+
+/* Whether the profile has it by the same kernel, driver and library. */
+static bool is_known(const struct mmt_run *run, const struct mmt_verdict *verdict)
+{
+    for (size_t i = 0; i < run->files.profile->num_verdicts; i++) {
+        const struct mmt_verdict *it = &run->files.profile->verdicts[i];
+        if (mmt_call_equal(&it->call, &verdict->call) &&
+            it->f32_mode == verdict->f32_mode &&
+            it->call.workspace == verdict->call.workspace &&
+            !strcmp(it->library, verdict->library) &&
+            !strcmp(it->driver, verdict->driver) &&
+            !strcmp(it->template_hash, verdict->template_hash) &&
+            mmt_config_equal(&it->config, &verdict->config))
+            return true;
+    }
+    return false;
+}
+
+/* False where nothing came of it. What the library does not compute is passed over. */
+static bool time_call(struct mmt_run *run, const struct question *q,
+                      struct mmt_verdict *verdict)
+{
+    struct mmt_job job = job_for(run, q->it);
+    struct mmt_event event;
+    const struct mmt_result *results = event.reply.results;
+    job.count = 1;
+    job.configs[0] = q->config;
+    if (!mmt_pool_do(run, &job, limit_for(run, &job), &event))
+        return false;
+    if (event.reply.count == 2 && results[0].outcome == MMT_TIMED &&
+        results[1].outcome == MMT_TIMED) {
+        verdict->ours = results[0].time.median;
+        verdict->theirs = results[1].time.median;
+        return true;
+    }
+    struct mmt_text name = { 0 };
+    mmt_problem_print(&job.problem, &name);
+    mmt_report_note(run, "%s has no verdict beside %s: %s", mmt_text_string(&name),
+                    q->called->name, results[0].reason);
+    mmt_text_finish(&name);
+    return false;
+}
+
+/* The other mode's verdict serves a caller whose kernel emulates nothing. */
+static bool is_needed(const struct question *q)
+{
+    return q->mode == MMT_F32_STRICT || mmt_config_in_slices(&q->config, MMT_F32);
+}
+
+static mmt_status judge(struct mmt_run *run, struct question *q, mmt_error *err)
+{
+    enum mmt_whole found = MMT_WHOLE_UNKNOWN;
+    mmt_status status = MMT_OK;
+    if (!pick_ours(run, q) || !is_needed(q))
+        return MMT_OK;
+    struct mmt_verdict verdict = verdict_for(run, q);
+    if (is_known(run, &verdict))
+        return MMT_OK;
+    if (best_record(run,
+                    q)) /* kernels that were selected by others were verified there */
+        status = mmt_tune_verify_at(run, &verdict.call.problem, &q->config, &found, err);
+    if (!status && found == MMT_WHOLE_WRONG)
+        return judge(run, q, err);
+    if (status || mmt_pool_interrupts() || !time_call(run, q, &verdict))
+        return status;
+    status = mmt_profile_replace_verdict(run->files.profile, &verdict, err);
+    if (status)
+        return status;
+    run->recorded.taken++;
+    mmt_report_verdict(run, &verdict);
+    return mmt_tune_save(run, err);
+}
+
+/* ---- all of them ---------------------------------------------------------------------
+ */
+
+static bool is_over(const struct mmt_run *run)
+{
+    return mmt_pool_interrupts() || run->pool.broken.status ||
+           mmt_now() >= run->clock.verdicts_end;
+}
+
+static mmt_status judge_modes(struct mmt_run *run, const struct mmt_recorded *it,
+                              mmt_error *err)
+{
+    const struct mmt_caller *caller = mmt_caller_of(it->call.client);
+    const struct mmt_tune_called *called = find_called(run, it);
+    mmt_status status = MMT_OK;
+    if (!called)
+        called = ask_library(run, it);
+    if (!called || !called->name[0])
+        return MMT_OK;
+    struct question q = {
+        .it = it, .caller = caller, .called = called, .mode = MMT_F32_STRICT
+    };
+    status = judge(run, &q, err);
+    if (!status && count_modes(run, &it->call.problem) > 1 && !is_over(run)) {
+        q.mode = MMT_F32_EMULATED;
+        status = judge(run, &q, err);
+    }
+    return status;
+}
+
+/* Those whose library is in the folder of that path. */
+static mmt_status judge_program(struct mmt_run *run, const char *path, mmt_error *err)
+{
+    const struct mmt_recording *recording = &run->recorded.recording;
+    mmt_status status = MMT_OK;
+    for (size_t i = 0; i < recording->count && !status; i++) {
+        const struct mmt_recorded *it = &recording->list[i];
+        if (!mmt_caller_of(it->call.client) || !is_one_program(it->path, path))
+            continue;
+        if (is_over(run))
+            run->recorded.left++;
+        else
+            status = judge_modes(run, it, err);
+    }
+    return status;
+}
+
+/* Whether none before it is of the same program. */
+static bool is_first(const struct mmt_recording *recording, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (mmt_caller_of(recording->list[i].call.client) &&
+            is_one_program(recording->list[i].path, recording->list[at].path))
+            return false;
+    return mmt_caller_of(recording->list[at].call.client);
+}
+
+/* A process holds the libraries of one program; nobody holds any yet. */
+mmt_status mmt_tune_verdicts(struct mmt_run *run, mmt_error *err)
+{
+    const struct mmt_recording *recording = &run->recorded.recording;
+    bool opened = false;
+    mmt_status status = MMT_OK;
+    if (!strcmp(run->device.caps.uuid, MMT_SEVERAL_CARDS)) {
+        mmt_report_note(run,
+                        "'%s' is of several cards, and a verdict is of one; -o names a "
+                        "file of this card's own",
+                        run->files.path);
+        return MMT_OK;
+    }
+    for (size_t i = 0; i < recording->count && !status; i++) {
+        if (!is_first(recording, i))
+            continue;
+        if (opened && !mmt_pool_renew(&run->pool))
+            break;
+        opened = true;
+        status = judge_program(run, recording->list[i].path, err);
+    }
+    if (run->recorded.left && !mmt_pool_interrupts())
+        mmt_report_note(
+            run,
+            "%d kinds of calls have no verdict yet: the same command goes on, "
+            "a longer --budget has room for more",
+            run->recorded.left);
+    if (!status && run->pool.broken.status) {
+        *err = run->pool.broken;
+        status = err->status;
+    }
+    return status;
+}
+
+/* ---- what they add up to -------------------------------------------------------------
+ */
+
+struct mmt_verdicts_sum mmt_tune_sum_verdicts(const struct mmt_run *run)
+{
+    const struct mmt_recording *recording = &run->recorded.recording;
+    const mmt_f32_mode mode = run->options.emulated ? MMT_F32_EMULATED : MMT_F32_STRICT;
+    struct mmt_verdicts_sum sum = { 0 };
+    for (size_t i = 0; i < recording->count; i++) {
+        const struct mmt_recorded *it = &recording->list[i];
+        const struct mmt_tune_called *called = find_called(run, it);
+        const char *library = called && called->name[0] ? called->name : it->library;
+        const double calls = (double) mmt_recorded_calls(it);
+        const struct mmt_verdict *verdict;
+        if (it->call.client == MMT_CLIENT_MMTUNE)
+            continue;
+        const enum mmt_fate fate =
+            mmt_profile_verdict(run->files.profile, &it->call, mode,
+                                run->device.caps.driver, library, &verdict);
+        const double seconds = it->timed ? mmt_recorded_seconds(it)
+                               : verdict ? calls * verdict->theirs
+                                         : 0;
+        sum.kinds++;
+        sum.calls += calls;
+        sum.seconds += seconds;
+        sum.theirs += fate == MMT_FATE_SLOWER;
+        if (fate != MMT_FATE_TAKEN)
+            continue;
+        sum.ours++;
+        sum.our_calls += calls;
+        sum.our_seconds += seconds;
+        sum.saved += seconds * (1 - verdict->ours / verdict->theirs);
+    }
+    return sum;
+}
