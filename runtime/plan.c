@@ -97,6 +97,8 @@ static mmt_status select_kernel(struct mmt_plan *plan, const mmt_profile *profil
     const struct mmt_terms terms = terms_of(plan, options);
     mmt_status status =
         mmt_select_cached(profile, &plan->problem, caps, &terms, &plan->selection, err);
+    if (!status && !is_known(&plan->selection))
+        mmt_record_unserved(caps, &plan->problem, options->max_workspace);
     if (!status && options->effort == MMT_EFFORT_MEASURE && !is_known(&plan->selection))
         mmt_measure_selection(plan->device, profile, &plan->problem, &terms, options,
                               &plan->selection, &plan->unmeasured);

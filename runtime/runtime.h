@@ -182,6 +182,12 @@ mmt_status mmt_explain(const struct mmt_profile *profile, const mmt_problem *pro
                        const struct mmt_caps *caps, struct mmt_text *text,
                        mmt_error *err);
 
+/* Writes a problem that no entry or range serves down in the device's recording, once a
+ * process, where MMTUNE_RECORD asks for it. What goes wrong is nobody's error.
+ * Thread-safe. */
+void mmt_record_unserved(const struct mmt_caps *caps, const mmt_problem *problem,
+                         size_t max_workspace);
+
 /* mmt_execute for operands that are more than their buffers say, as test data between
  * guard pages is. */
 mmt_status mmt_execute_unbounded(const mmt_plan *plan, const mmt_args *args,

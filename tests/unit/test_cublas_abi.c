@@ -8,6 +8,7 @@
 #include <cublas_v2.h>
 
 #include "tests/support/test.h"
+#include "tuner/bench/cublas.h"
 #include "tuner/bench/cublas_lt.h"
 
 #define SAME(ours, theirs) _Static_assert((int) (ours) == (int) (theirs), #theirs)
@@ -25,6 +26,15 @@ SAME(MMT_LT_COMPUTE_TF32, CUBLAS_COMPUTE_32F_FAST_TF32);
 SAME(MMT_LT_OP_T, CUBLAS_OP_T);
 SAME(MMT_LT_DESC_TRANSA, CUBLASLT_MATMUL_DESC_TRANSA);
 SAME(MMT_LT_DESC_TRANSB, CUBLASLT_MATMUL_DESC_TRANSB);
+SAME(MMT_LT_DESC_EPILOGUE, CUBLASLT_MATMUL_DESC_EPILOGUE);
+SAME(MMT_LT_DESC_BIAS, CUBLASLT_MATMUL_DESC_BIAS_POINTER);
+SAME(MMT_LT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_RELU);
+SAME(MMT_LT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_BIAS);
+SAME(MMT_LT_EPILOGUE_RELU | MMT_LT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_RELU_BIAS);
+SAME(MMT_LT_EPILOGUE_GELU, CUBLASLT_EPILOGUE_GELU);
+SAME(MMT_LT_EPILOGUE_GELU | MMT_LT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_GELU_BIAS);
+SAME(MMT_CUBLAS_TF32_MATH, CUBLAS_TF32_TENSOR_OP_MATH);
+SAME(MMT_CUBLAS_DEFAULT_ALGO, CUBLAS_GEMM_DEFAULT_TENSOR_OP);
 SAME(MMT_LT_LAYOUT_BATCH, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
 SAME(MMT_LT_LAYOUT_STRIDE, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
 SAME(MMT_LT_PREF_WORKSPACE, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
@@ -86,6 +96,27 @@ TAKES(cublasLtMatmul,
 TAKES(cublasCreate_v2, cublasStatus_t (*)(cublasHandle_t *));
 TAKES(cublasDestroy_v2, cublasStatus_t (*)(cublasHandle_t));
 TAKES(cublasSetStream_v2, cublasStatus_t (*)(cublasHandle_t, cudaStream_t));
+TAKES(cublasSetWorkspace_v2, cublasStatus_t (*)(cublasHandle_t, void *, size_t));
+TAKES(cublasSetMathMode, cublasStatus_t (*)(cublasHandle_t, cublasMath_t));
+TAKES(cublasSgemm_v2,
+      cublasStatus_t (*)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int,
+                         int, const float *, const float *, int, const float *, int,
+                         const float *, float *, int));
+TAKES(cublasDgemm_v2,
+      cublasStatus_t (*)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int,
+                         int, const double *, const double *, int, const double *, int,
+                         const double *, double *, int));
+TAKES(cublasGemmEx,
+      cublasStatus_t (*)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int,
+                         int, const void *, const void *, cudaDataType, int, const void *,
+                         cudaDataType, int, const void *, void *, cudaDataType, int,
+                         cublasComputeType_t, cublasGemmAlgo_t));
+TAKES(cublasGemmStridedBatchedEx,
+      cublasStatus_t (*)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int,
+                         int, const void *, const void *, cudaDataType, int, long long,
+                         const void *, cudaDataType, int, long long, const void *, void *,
+                         cudaDataType, int, long long, int, cublasComputeType_t,
+                         cublasGemmAlgo_t));
 TAKES(cublasSaxpy_v2, cublasStatus_t (*)(cublasHandle_t, int, const float *,
                                          const float *, int, float *, int));
 TAKES(cublasDaxpy_v2, cublasStatus_t (*)(cublasHandle_t, int, const double *,

@@ -52,8 +52,38 @@ static void test_wire(void)
     CHECK(!mmt_wire_read_reply("{}", &heard) && !mmt_wire_read_reply("", &heard));
 }
 
+/* A program's call, and what came of it. */
+static void test_verdict(void)
+{
+    const mmt_problem product = mmt_gemm_problem(MMT_BF16, 64, 48, 32);
+    struct mmt_job job = { .task = MMT_TASK_VERDICT,
+                           .call = { .client = MMT_CLIENT_CUBLASLT,
+                                     .adds = true,
+                                     .workspace = (size_t) 5 << 30 },
+                           .path = "/opt/\xc3\xa9/libcublasLt.so.13" };
+    struct mmt_job back;
+    struct mmt_reply reply = { .count = 1, .library = "cuBLAS 13.1.0" }, heard;
+    struct mmt_text line = { 0 };
+    char word[16];
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_problem_normalise(&product, &job.problem, &err), err);
+    job.call.problem = job.problem;
+    CHECK(mmt_wire_write_job(&job, &line) && mmt_wire_read_job(line.data, &back, &err));
+    CHECK(mmt_call_equal(&back.call, &job.call) &&
+          back.call.workspace == job.call.workspace);
+    CHECK_EQ_STR(back.path, job.path);
+    mmt_text_finish(&line);
+    strcpy(reply.note, "another file \xc3");
+    CHECK(mmt_wire_write_reply(&reply, &line) && mmt_wire_read_reply(line.data, &heard));
+    CHECK(!mmt_wire_read_note(line.data, word));
+    CHECK_EQ_STR(heard.note, "another file ?");
+    CHECK_EQ_STR(heard.library, "cuBLAS 13.1.0");
+    mmt_text_finish(&line);
+}
+
 int main(void)
 {
     test_wire();
+    test_verdict();
     return test_end("wire");
 }

@@ -216,12 +216,13 @@ bool mmt_wire_write_reply(const struct mmt_reply *reply, struct mmt_text *line)
     json_t *results = json_array();
     for (int i = 0; i < reply->count; i++)
         json_array_append_new(results, result_json(&reply->results[i]));
-    char cache[MMT_REASON_SIZE];
+    char cache[MMT_REASON_SIZE], note[MMT_REASON_SIZE];
     make_plain(reply->cache, cache);
+    make_plain(reply->note, note);
     return write_line(json_pack("{s:o, s:o, s:b, s:s, s:s, s:s}", "results", results,
                                 "roofline", roofline_json(&reply->roofline), "spoilt",
                                 reply->spoilt, "cache", cache, "library", reply->library,
-                                "remark", reply->note),
+                                "remark", note),
                       line);
 }
 

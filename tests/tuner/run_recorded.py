@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""What programs computed, tuned and judged: run_recorded.py PART MMTUNE FAKES [CARD]
+
+  card   beside a stand-in cuBLAS, on a card that is not there: CARD is the folder of tests/emulation/fake/card
+  cpu    what this library's own callers computed, on an OpenCL device of the CPU kind
+
+FAKES is the folder of the stand-in libraries (tests/emulation/fake)."""
+import json
+import os
+import subprocess
+import sys
+
+from checks import check, end, expect, make_home, need_cpu_device, write
+
+PART, MMTUNE, FAKES = sys.argv[1:4]
+CARD = sys.argv[4] if PART == "card" else None
+folder, environment = make_home(MMTUNE_NVRTC="")
+environment.update(MMT_FAKE_CARDS=folder + "/cards", XDG_STATE_HOME=folder + "/state")
+if CARD:
+    environment["LD_LIBRARY_PATH"] = ":".join((CARD, CARD + "/whole", FAKES))
+
+
+def line(problem, client, calls, us=0.0, version="13.1.0", path="libcublas.so.13", **more):
+    """One of a recording, as programs append it."""
+    library = {} if client == "mmtune" else {"library": "cuBLAS " + version, "path": path}
+    timed = {"timed": 2, "ns": round(2000 * us)} if us else {}
+    return json.dumps({"call": problem, "client": client, **library, "run": "7",
+                       "fates": {"no verdict" if client == "mmtune" else "recorded": calls}, **timed, **more}) + "\n"
+
+
+def tune(recording, device, budget, *words, **variables):
+    """The events of a run, by their name, and the profile."""
+    path = folder + "/profile.json"
+    done = subprocess.run([MMTUNE, "--json", "--device", device, "--recorded", recording, "--template", "naive",
+                           "--budget", budget, "--limit", "60", "-o", path, *words], capture_output=True, text=True,
+                          timeout=300, env=dict(environment, **variables))
+    check(done.returncode == 0, f"--recorded ends with {done.returncode}:\n{done.stdout}{done.stderr}")
+    events = {}
+    for text in done.stdout.splitlines():
+        event = json.loads(text)
+        events.setdefault(event["event"], []).append(event)
+    with open(path, encoding="utf-8") as f:
+        return events, json.load(f)
+
+
+def near(a, b):
+    return abs(a - b) <= 1e-3 * abs(b)
+
+
+def verdicts_of(profile):
+    return {(v["client"], v["problem"]["m"], v["library"]): v for v in profile.get("verdicts", [])}
+
+
+# ---- a card that is not there ---------------------------------------------------------------------
+
+OWN = os.path.join(FAKES, "libcublas.so.13")
+OWN_LT = os.path.join(FAKES, "libcublasLt.so.13")
+
+
+def recorded(*words):
+    """What `mmtune recorded --json` says of the calls, by client and problem, and in sum."""
+    said = expect(MMTUNE, ["recorded", "--device", "cuda:0", "--json", *words], 0,
+                  env=dict(environment, MMTUNE_PROFILE_PATH=folder + "/site"))
+    told = json.loads(said)
+    return {(c["client"], c["problem"]): c for c in told["calls"]}, told["sum"]
+
+
+def test_verdicts(recording):
+    """Ours takes a millisecond there, the library two: with the program's beta, bias and workspace."""
+    events, profile = tune(recording, "cuda:0", "3c", MMT_FAKE_CUBLAS_US="2000")
+    check(events["start"][0]["problems"][0] == "gemm f32 nn 16x12x12", f"the most time first: {events['start']}")
+    check([v["problem"] for v in events["verdict"]][:1] == ["gemm f32 nn 16x12x12"] and len(events["verdict"]) == 3,
+          f"{events['verdict']}")
+    made = verdicts_of(profile)
+    check(set(made) == {(c, m, "cuBLAS 13.1.0") for c, m in (("cublas", 16), ("cublas", 12), ("cublaslt", 20))},
+          f"{made.keys()}")
+    for it in made.values():
+        check(near(it["ours_us"], 1000) and near(it["library_us"], 2000) and it["f32_mode"] == "strict", f"{it}")
+    lt = made.get(("cublaslt", 20, "cuBLAS 13.1.0"), {})
+    check(lt.get("adds") and lt.get("workspace_bytes") == 1 << 20 and lt["problem"]["activation"] == "relu", f"{lt}")
+    check(made[("cublas", 12, "cuBLAS 13.1.0")]["workspace_bytes"] == 32 << 20, "where the program gave none")
+    told = events["verdicts"][0]
+    check(told["kinds"] == told["ours"] == 3 and told["library"] == 0 and told["calls"] == told["our_calls"] == 130 and
+          near(told["saved"], told["seconds"] / 2), f"{told}")
+    check(any(e["problem"]["m"] == 16 for e in profile["entries"]), "the goal has an entry")
+
+
+def test_again(recording):
+    """What is known of this library is not measured again."""
+    events, _ = tune(recording, "cuda:0", "1c", MMT_FAKE_CUBLAS_US="500")
+    check("verdict" not in events and events["verdicts"][0]["ours"] == 3, f"{events.keys()}")
+
+
+def test_other_version(recording):
+    """Another version is another library, and is faster here; the first one's verdicts stay."""
+    events, profile = tune(recording, "cuda:0", "1c", MMT_FAKE_CUBLAS_US="500", MMT_FAKE_CUBLAS_VERSION="130101")
+    made = verdicts_of(profile)
+    check(len(made) == 6 and all(near(v["library_us"], 500 if "13.1.1" in key[2] else 2000)
+                                 for key, v in made.items()), f"{made}")
+    check(events["verdicts"][0]["ours"] == 0 and events["verdicts"][0]["library"] == 3, f"{events['verdicts']}")
+
+
+def test_recorded(recording):
+    """What is told of calls is by their own library's verdict; by no other's."""
+    os.makedirs(folder + "/data/mmtune", exist_ok=True)
+    os.rename(folder + "/profile.json", folder + "/data/mmtune/cuda-card-that-is-not-there.json")
+    calls, total = recorded("--file", recording)
+    it = calls["cublas", "gemm f32 nn 16x12x12"]
+    check(it["verdict"] == "ours" and near(it["speedup"], 2) and it["calls"] == 100, f"{it}")
+    check(calls["mmtune", "gemm f32 nn 7x7x7"]["verdict"] == "no verdict" and total["calls"] == 133 and
+          total["untimed"] == 3 and near(total["given_us"], 130 * 1000), f"{total}")
+    for version, verdict in (("13.1.1", "library faster"), ("13.9.9", "verdict void")):
+        path = write(folder, "other", line("gemm f32 nn 16x12x12", "cublas", 1, 9, version=version))
+        check(recorded("--file", path)[0]["cublas", "gemm f32 nn 16x12x12"]["verdict"] == verdict, version)
+    check(not recorded("--file", recording, "--run", "8")[0], "another run")
+    said = expect(MMTUNE, ["recorded", "--device", "cuda:0", "--file", recording], 0, "2.000", "not tuned",
+                  "133 calls, ", "3 of unknown time", "verdicts for ours would save 130.0", env=environment)
+    check(said.index("16x12x12") < said.index("12x12x12  (") < said.index("7x7x7"), said)
+
+
+def test_missing():
+    """A program's file that is gone: another one is timed, and that is said."""
+    gone = write(folder, "gone", line("gemm f32 nn 8x8x8", "cublas", 1, 9, path="/nowhere/libcublas.so.13"))
+    events, profile = tune(gone, "cuda:0", "1c")
+    check(any("'/nowhere/libcublas.so.13' does not open" in e["text"] for e in events["note"]), f"{events['note']}")
+    check(("cublas", 8, "cuBLAS 13.1.0") in verdicts_of(profile), "it has a verdict")
+
+
+def test_prune():
+    """What makes no difference is dropped, from the usual place; a device without a recording says so."""
+    command = ["recorded", "--device", "cuda:0"]
+    expect(MMTUNE, command, 1, "`mmtune run --record -- PROGRAM` makes one", env=environment)
+    os.makedirs(folder + "/state/mmtune")
+    path = folder + "/state/mmtune/cuda-card-that-is-not-there.jsonl"
+    write(folder, path, line("gemm f32 nn 16x12x12", "cublas", 1000, 100) * 3 + "torn" +
+          line("gemm f32 nn 8x8x8", "cublas", 1, 1) + line("gemm f32 nn 9x9x9", "cublas", 1, 1))
+    expect(MMTUNE, [*command, "--prune"], 0, "1 of 2 kinds of calls are kept", "line 4 is passed over", env=environment)
+    with open(path, encoding="utf-8") as f:
+        kept = [json.loads(text) for text in f]
+    check(len(kept) == 1 and kept[0]["fates"] == {"recorded": 3000} and kept[0]["timed"] == 6, f"{kept}")
+    expect(MMTUNE, [*command, "--prune", "--run", "7"], 2, "--prune is of all runs", env=environment)
+
+
+def test_options():
+    for words, said in ((["--f32", "strict"], "--f32 goes with --recorded"),
+                        (["--recorded", "--shape", "8x8x8"], "--recorded says which problems are tuned"),
+                        (["a-file"], "'a-file' is one word too many"),
+                        (["--recorded", "--f32", "exact"], "there are strict and emulated")):
+        expect(MMTUNE, ["tune", *words], 2, said, env=environment)
+    expect(MMTUNE, ["tune", "--device", "cuda:0", "--recorded", "/nowhere/x"], 1, "/nowhere/x", env=environment)
+
+
+# ---- a CPU ----------------------------------------------------------------------------------------
+
+def test_own_callers(device):
+    """They have entries, and no verdicts: nobody else would compute it."""
+    path = write(folder, "own", line("gemm f32 nt 24x16x40 ldb=48 bias=row", "mmtune", 9) +
+                 line("gemm f64 nn 8x8x8", "mmtune", 1) + "{}\n")
+    events, profile = tune(path, device, "3c")
+    check(len(events["start"][0]["problems"]) == 1 and "verdict" not in events and "verdicts" not in events,
+          f"{events.keys()}")
+    problem = profile["entries"][0]["problem"]
+    check(problem["ldb"] == 48 and problem["bias"] == "row" and problem["trans_b"] and "verdicts" not in profile,
+          f"{profile['entries']}")
+    check(any("line 3 is passed over" in e["text"] for e in events["note"]), f"{events['note']}")
+
+
+if PART == "card":
+    write(folder, "cards", "0000:65:00.0 50 2000 0\n")
+    whole = write(folder, "recording", line("gemm f32 nn 12x12x12", "cublas", 10, 2000, path=OWN) +
+                  line("gemm f32 nn 16x12x12", "cublas", 100, 2000, path=OWN) +
+                  line("gemm f32 nn 20x12x12 bias=column activation=relu", "cublaslt", 20, 2000, path=OWN_LT,
+                       adds=True, workspace=1 << 20) +
+                  line("gemm f32 nn 7x7x7", "mmtune", 3))
+    test_verdicts(whole)
+    test_again(whole)
+    test_other_version(whole)
+    test_missing()
+    test_recorded(whole)
+    test_prune()
+    test_options()
+else:
+    test_own_callers(need_cpu_device(MMTUNE))
+end("recorded " + PART, folder)
