@@ -24,7 +24,7 @@ def check_page(page):
         text = f.read()
     said = help_of(page)
     plain = text.replace("\\-", "-").replace("\\e", "\\").replace("\\&", "")
-    options = re.findall(r"^  (?:(-\w), |    )(--[a-z-]+)", said, re.M)
+    options = re.findall(r"^  (?:(-\w), |    )(--[a-z0-9-]+)", said, re.M)
     check(text.startswith(f'.TH "{name.upper()}"'.replace("-", "\\-")), f"{name} begins with .TH")
     listed = "OPTIONS" if options else "COMMANDS"
     for section in ("NAME", "SYNOPSIS", "DESCRIPTION", listed):

@@ -22,7 +22,7 @@ def run(words, status, *said):
 
 VERBS = "tune devices suites templates emit verify regret show diff merge bench recorded".split()
 STUDIES = ["study " + name for name in "ladder addition cards longvector pyramid cg".split()]
-OPTION = re.compile(r"  (?:-(\w), |    )(--[a-z-]+)( [A-Z]+)?  +(?=\S)")
+OPTION = re.compile(r"  (?:-(\w), |    )(--[a-z0-9-]+)( [A-Z]+)?  +(?=\S)")
 
 
 def options_of(verb):
