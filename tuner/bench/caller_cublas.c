@@ -95,6 +95,8 @@ static mmt_status open_files(struct cublas *self, const char *path, bool handle,
                              char note[256], mmt_error *err)
 {
     char why[256] = "";
+    unsetenv(
+        "NVIDIA_TF32_OVERRIDE"); /* it would turn f32 into tf32: a call says itself */
     note[0] = 0;
     if (*path && open_own(self, path, handle, why))
         return MMT_OK;

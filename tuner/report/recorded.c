@@ -82,13 +82,25 @@ static double expected_seconds(const struct mmt_recorded_view *view,
                : selection.seconds;
 }
 
+/* By the mode asked for; what was taken over all the same, by the other. */
+static enum mmt_fate judge_by(const struct mmt_recorded_view *view,
+                              const struct mmt_recorded *it,
+                              const struct mmt_verdict **verdict)
+{
+    enum mmt_fate fate = mmt_profile_verdict(view->profile, &it->call, view->f32_mode,
+                                             view->caps.driver, it->library, verdict);
+    if (fate != MMT_FATE_TAKEN && it->fates[MMT_FATE_TAKEN])
+        fate = mmt_profile_verdict(view->profile, &it->call, MMT_F32_EMULATED,
+                                   view->caps.driver, it->library, verdict);
+    return fate;
+}
+
 struct mmt_recorded_row mmt_recorded_judge(const struct mmt_recorded_view *view,
                                            const struct mmt_recorded *it)
 {
     struct mmt_recorded_row row = { .it = it, .fate = MMT_FATE_UNKNOWN };
     if (view->profile)
-        row.fate = mmt_profile_verdict(view->profile, &it->call, view->f32_mode,
-                                       view->caps.driver, it->library, &row.verdict);
+        row.fate = judge_by(view, it, &row.verdict);
     if (it->timed > 0)
         row.each = it->seconds / (double) it->timed;
     else if (row.verdict)

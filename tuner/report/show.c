@@ -16,8 +16,9 @@ static const char about[] =
     "the best configuration, its time, its rate, its share of the roofline and how\n"
     "much faster it is than the naive kernel and than the vendor's library, where\n"
     "that was timed beside it; for each range of m its kernels, and by how much the\n"
-    "median m is slower than the best that was timed there. Without a file, the\n"
-    "profile of a device. Published figures are shown with their source; those that\n"
+    "median m is slower than the best that was timed there; and on how many calls of\n"
+    "programs ours is faster than their library. Without a file, the profile of a\n"
+    "device. Published figures are shown with their source; those that\n"
     "cannot be right are marked * and say why.\n";
 
 /* ---- for people ------------------------------------------------------------------ */
