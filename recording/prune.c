@@ -1,18 +1,20 @@
 /* Making a recording small again. */
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "recording/lock.h"
 
+typedef bool keeps(void *context, const struct mmt_recorded *it);
+
 static mmt_status rewrite(const char *path, const struct mmt_recording *recording,
-                          bool (*keep)(void *context, const struct mmt_recorded *it),
-                          void *context, mmt_error *err)
+                          keeps *keep, void *context, mmt_error *err)
 {
     struct mmt_text text = { 0 };
     for (size_t i = 0; i < recording->count; i++)
-        if (keep(context, &recording->list[i]))
+        if (!keep || keep(context, &recording->list[i]))
             mmt_recorded_print(&recording->list[i], &text);
     mmt_status status =
         text.failed ? mmt_fail(err, MMT_ERROR_MEMORY, "out of memory writing '%s'", path)
@@ -21,24 +23,47 @@ static mmt_status rewrite(const char *path, const struct mmt_recording *recordin
     return status;
 }
 
-mmt_status mmt_recording_prune(const char *path,
-                               bool (*keep)(void *context, const struct mmt_recorded *it),
-                               void *context, mmt_error *err)
+/* The lock is held until the file is replaced: who appends behind it finds the new one.
+ */
+static mmt_status add_up(const char *path, bool by_run, keeps *keep, void *context,
+                         mmt_error *err)
 {
     struct mmt_recording recording = { 0 };
     int fd;
-    if (access(path, F_OK))
-        return mmt_fail_native(err, MMT_ERROR_NOT_FOUND, errno,
-                               "cannot read the recording '%s': %s", path,
-                               strerror(errno));
     mmt_status status = mmt_recording_open(path, true, &fd, err);
     if (status)
         return status;
-    /* The lock is held until it is replaced: who appends behind it finds the new file. */
-    status = mmt_recording_read(path, false, &recording, err);
+    status = mmt_recording_read(path, by_run, &recording, err);
     if (!status)
         status = rewrite(path, &recording, keep, context, err);
     mmt_recording_free(&recording);
     close(fd);
+    return status;
+}
+
+mmt_status mmt_recording_prune(const char *path,
+                               bool (*keep)(void *context, const struct mmt_recorded *it),
+                               void *context, mmt_error *err)
+{
+    if (access(path, F_OK))
+        return mmt_fail_native(err, MMT_ERROR_NOT_FOUND, errno,
+                               "cannot read the recording '%s': %s", path,
+                               strerror(errno));
+    return add_up(path, false, keep, context, err);
+}
+
+static bool is_longer(const char *path, size_t bytes)
+{
+    struct stat found;
+    return !stat(path, &found) && found.st_size > 0 && (size_t) found.st_size > bytes;
+}
+
+mmt_status mmt_recording_compact(const char *path, size_t bytes, mmt_error *err)
+{
+    if (!is_longer(path, bytes))
+        return MMT_OK;
+    mmt_status status = add_up(path, true, NULL, NULL, err);
+    if (!status && is_longer(path, bytes / 2)) /* of very many runs */
+        status = add_up(path, false, NULL, NULL, err);
     return status;
 }

@@ -56,6 +56,11 @@ mmt_status mmt_recording_read(const char *path, bool by_run, struct mmt_recordin
                               mmt_error *err);
 void mmt_recording_free(struct mmt_recording *recording);
 
+/* Adds up the lines of one call, library and run where the file has more than so many
+ * bytes; where half of them are left then, those of all runs. What processes append
+ * meanwhile is kept. For who has just appended, in a service that runs for weeks. */
+mmt_status mmt_recording_compact(const char *path, size_t bytes, mmt_error *err);
+
 /* Replaces the file by one line for each call, of all runs, without those that `keep`
  * refuses. What processes append meanwhile is kept. MMT_ERROR_IO where it cannot be
  * locked within 2 s. */

@@ -78,7 +78,7 @@ def test_verdicts(recording):
         check(near(it["ours_us"], 1000) and near(it["library_us"], 2000) and it["f32_mode"] == "strict", f"{it}")
     lt = made.get(("cublaslt", 20, "cuBLAS 13.1.0"), {})
     check(lt.get("adds") and lt.get("workspace_bytes") == 1 << 20 and lt["problem"]["activation"] == "relu", f"{lt}")
-    check(made[("cublas", 12, "cuBLAS 13.1.0")]["workspace_bytes"] == 32 << 20, "where the program gave none")
+    check("workspace_bytes" not in made["cublas", 12, "cuBLAS 13.1.0"], "where the program gave none")
     told = events["verdicts"][0]
     check(told["kinds"] == told["ours"] == 3 and told["library"] == 0 and told["calls"] == told["our_calls"] == 130 and
           near(told["saved"], told["seconds"] / 2), f"{told}")

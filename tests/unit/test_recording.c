@@ -270,6 +270,30 @@ static void test_prune(void)
     unlink(path);
 }
 
+/* A file that has grown keeps its runs apart, unless they are very many. */
+static void test_compact(void)
+{
+    struct mmt_recorded it = sample(1);
+    mmt_error err = { 0 };
+    struct stat before, after;
+    for (int i = 0; i < 100; i++) {
+        snprintf(it.run, sizeof it.run, "%d", i % 2);
+        append(&it);
+    }
+    CHECK(!stat(path, &before));
+    CHECK_OK(mmt_recording_compact(path, (size_t) before.st_size, &err), err);
+    CHECK(!stat(path, &after) && after.st_size == before.st_size);
+    CHECK_OK(mmt_recording_compact(path, (size_t) before.st_size - 1, &err), err);
+    struct mmt_recording back = read_back(true);
+    CHECK(back.count == 2 && mmt_recorded_calls(&back.list[0]) == 250);
+    mmt_recording_free(&back);
+    CHECK_OK(mmt_recording_compact(path, 1, &err), err);
+    back = read_back(true);
+    CHECK(back.count == 1 && mmt_recorded_calls(&back.list[0]) == 500);
+    mmt_recording_free(&back);
+    unlink(path);
+}
+
 /* Who holds the file ends; until then others say so. */
 static void test_held(void)
 {
@@ -301,6 +325,7 @@ int main(void)
     test_processes(false);
     test_processes(true);
     test_prune();
+    test_compact();
     test_held();
     *strrchr(path, '/') = 0;
     rmdir(path);

@@ -186,7 +186,6 @@ static struct mmt_verdict verdict_for(const struct mmt_run *run, const struct qu
                                    .f32_mode = q->mode,
                                    .config = q->config };
     struct mmt_hash hash;
-    verdict.call.workspace = q->caller->workspace(&q->it->call);
     if (!mmt_template_hash(q->config.template, &hash, NULL))
         mmt_hash_print(hash, verdict.template_hash);
     memcpy(verdict.library, q->called->name, sizeof verdict.library);
