@@ -1,5 +1,7 @@
 #include "base/text.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -73,6 +75,22 @@ char mmt_text_lower(char c)
 bool mmt_text_is_control(char c)
 {
     return (c >= 0 && c < ' ') || c == 0x7f;
+}
+
+bool mmt_text_read_size(const char *string, int64_t *bytes)
+{
+    static const char units[] = "KMG";
+    char *end;
+
+    errno = 0;
+    const long long number =
+        *string >= '0' && *string <= '9' ? strtoll(string, &end, 10) : -1;
+    const char *unit = number >= 0 && *end ? strchr(units, mmt_text_upper(*end)) : NULL;
+    const int shift = unit ? 10 * (int) (unit - units + 1) : 0;
+    if (number < 0 || errno || end[unit != NULL] || number > LLONG_MAX >> shift)
+        return false;
+    *bytes = number << shift;
+    return true;
 }
 
 const char *mmt_text_string(const struct mmt_text *text)

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Starts as {0}. `data` is NULL or terminated. Once memory runs out, `failed` is set and
  * further additions do nothing, so that a caller checks once, at the end. */
@@ -17,6 +18,10 @@ void mmt_text_add(struct mmt_text *text, const char *string);
 void mmt_text_add_bytes(struct mmt_text *text, const void *bytes, size_t length);
 __attribute__((format(printf, 2, 3))) void mmt_text_addf(struct mmt_text *text,
                                                          const char *format, ...);
+
+/* Reads a size: a whole number of bytes, or of K, M or G (1024, 1024^2 or 1024^3 bytes),
+ * such as "512M". False where the string is none, or more than 2^63 - 1 bytes. */
+bool mmt_text_read_size(const char *string, int64_t *bytes);
 
 /* "" rather than NULL for a text that nothing was added to. */
 const char *mmt_text_string(const struct mmt_text *text);

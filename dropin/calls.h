@@ -6,13 +6,29 @@
  * its calls pass.
  *
  * The call path never locks, allocates, loads or compiles: a look-up in a fixed table of
- * atomic slots, and mmt_execute. */
+ * atomic slots, and mmt_execute.
+ *
+ * fork: a child of a process that had begun to serve has no keeper. There every call
+ * passes and nothing is written. */
 #ifndef MMT_DROPIN_CALLS_H
 #define MMT_DROPIN_CALLS_H
 
 #include "recording/recording.h"
 
 #include <mmtune/mmtune.h>
+
+struct mmt_calls;
+
+/* What a client of this table does in the keeper's thread, which has the device open and
+ * disturbs no capture of a stream. Both may be NULL. */
+struct mmt_calls_work {
+    /* Once, when all plans are made and before any serves. `workspace`: the most that a
+     * plan needs whose caller gives its library none, in bytes. */
+    void (*prepare)(void *context, mmt_device *device, size_t workspace);
+    /* Some times a second, and a last time when the process ends. */
+    void (*tick)(void *context);
+    void *context;
+};
 
 /* How this process is served; from the environment that `mmtune run` sets. */
 struct mmt_calls_options {
@@ -22,27 +38,46 @@ struct mmt_calls_options {
     bool verbose;          /* name the kernel of each kind once, on standard error */
     bool ranges;           /* an NVTX range around each call that is taken over */
     size_t workspace;      /* bytes that all workspaces of ours take together */
+    double wait;           /* seconds that the program's first call waits for plans */
+    char run[48];          /* what lines of the recording are marked with */
+    struct mmt_calls_work work; /* none, unless the client sets it */
 };
 void mmt_calls_read_options(struct mmt_calls_options *options);
 
-struct mmt_calls;
-
 /* Begins to serve one device, whose library is named. `device` is opened by the keeper,
  * "cuda:0" in this process's numbers. Never fails: what goes wrong is told once on
- * standard error where `verbose`, and all calls pass. */
+ * standard error where `verbose`, and all calls pass. NULL where memory is exhausted. */
 struct mmt_calls *mmt_calls_start(const char *device, const char *library,
                                   const char *path,
                                   const struct mmt_calls_options *options);
 
-/* A kind of call: found or, on first sight, made. NULL where the table is full. */
+/* As they were given; constant. */
+const struct mmt_calls_options *mmt_calls_options(const struct mmt_calls *calls);
+
+/* The device, once the keeper has opened it; else NULL. */
+mmt_device *mmt_calls_device(const struct mmt_calls *calls);
+
+/* A kind of call: found or, on first sight, made. `call` is normalised. NULL where the
+ * table is full, or in a child of the process: then the call passes. */
 struct mmt_slot;
 struct mmt_slot *mmt_calls_slot(struct mmt_calls *calls, const struct mmt_call *call);
 
-/* The plan that serves, or NULL and why not. */
+/* The plan that serves, or NULL and why not. It assumes operands at multiples of 16
+ * bytes, and lives as long as the process. */
 const mmt_plan *mmt_slot_plan(const struct mmt_slot *slot, enum mmt_fate *fate);
+
+/* What the slot is for, and one line on the kernel of its plan; "" where it has none. */
+const struct mmt_call *mmt_slot_call(const struct mmt_slot *slot);
+const char *mmt_slot_label(const struct mmt_slot *slot);
 
 /* Counts one call. */
 void mmt_slot_count(struct mmt_slot *slot, enum mmt_fate fate);
+
+/* Whether this call is one of the first of its kind, whose time, or whose result by both
+ * libraries, is asked for; each is given away once. */
+enum { MMT_TIMED_CALLS = 10, MMT_CHECKED_CALLS = 3 };
+bool mmt_slot_take_timing(struct mmt_slot *slot);
+bool mmt_slot_take_check(struct mmt_slot *slot);
 
 /* Adds the time of one call of the library, in seconds. */
 void mmt_slot_time(struct mmt_slot *slot, double seconds);

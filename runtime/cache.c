@@ -171,23 +171,18 @@ static const off_t default_limit = (off_t) 256 << 20;
 
 mmt_status mmt_cache_limit(off_t *bytes, mmt_error *err)
 {
-    static const char units[] = "KMG";
     const char *text = secure_getenv("MMTUNE_CACHE_LIMIT");
-    char *end;
+    int64_t number;
 
     *bytes = default_limit;
     if (!text || !*text)
         return MMT_OK;
-    errno = 0;
-    long long number = isdigit((unsigned char) *text) ? strtoll(text, &end, 10) : -1;
-    const char *unit = number >= 0 && *end ? strchr(units, mmt_text_upper(*end)) : NULL;
-    const int shift = unit ? 10 * (int) (unit - units + 1) : 0;
-    if (number < 0 || errno || end[unit != NULL] || number > LLONG_MAX >> shift)
+    if (!mmt_text_read_size(text, &number))
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "MMTUNE_CACHE_LIMIT is '%s'; it must be a whole number of bytes, "
                         "or of K, M or G (1024, 1024^2 or 1024^3 bytes), such as 512M",
                         text);
-    *bytes = (off_t) number << shift;
+    *bytes = (off_t) number;
     return MMT_OK;
 }
 

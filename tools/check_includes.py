@@ -25,6 +25,7 @@ MODULES = {
     "profiles": ["generator", "templates", "base", "include"],
     "costmodel": ["profiles", "generator", "templates", "base", "include"],
     "runtime": BELOW[1:],
+    "dropin": BELOW,
     "tuner/common": BELOW,
     "tuner/search": BELOW,
     "tuner/verify": BELOW,

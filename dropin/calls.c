@@ -1,0 +1,248 @@
+/* Looking calls up and counting them, from any thread. */
+#include "dropin/calls.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "dropin/table.h"
+
+/* ---- looking up ---------------------------------------------------------------------
+ */
+
+static uint64_t tag_of(const struct mmt_call *call)
+{
+    const uint64_t hash = mmt_call_hash(call);
+    return hash > MMT_TAG_CLAIMED ? hash : hash + 2;
+}
+
+/* A kind that is new once all verdicts are in their slots has none. */
+static void fill_slot(struct mmt_calls *calls, struct mmt_slot *slot,
+                      const struct mmt_call *call, uint64_t tag)
+{
+    slot->call = *call;
+    slot->calls = calls;
+    atomic_store_explicit(&slot->fate,
+                          calls->options.record ? MMT_FATE_RECORDED : MMT_FATE_NOT_READY,
+                          memory_order_relaxed);
+    atomic_store(&slot->tag, tag);
+    if (!calls->options.record && atomic_load(&calls->ready)) {
+        int expected = MMT_FATE_NOT_READY;
+        atomic_compare_exchange_strong(&slot->fate, &expected, MMT_FATE_UNKNOWN);
+    }
+}
+
+struct mmt_slot *mmt_calls_slot(struct mmt_calls *calls, const struct mmt_call *call)
+{
+    const uint64_t tag = tag_of(call);
+
+    if (!calls || atomic_load_explicit(&calls->silent, memory_order_relaxed))
+        return NULL;
+    for (uint64_t i = 0; i < MMT_MOST_PROBES; i++) {
+        struct mmt_slot *slot = &calls->slots[(tag + i) % MMT_MOST_SLOTS];
+        uint64_t found = atomic_load_explicit(&slot->tag, memory_order_acquire);
+        if (!found && atomic_compare_exchange_strong(&slot->tag, &found,
+                                                     (uint64_t) MMT_TAG_CLAIMED)) {
+            fill_slot(calls, slot, call, tag);
+            return slot;
+        }
+        if (found == tag && mmt_call_equal(&slot->call, call))
+            return slot;
+    }
+    atomic_fetch_add_explicit(&calls->unseen, 1, memory_order_relaxed);
+    return NULL;
+}
+
+const mmt_plan *mmt_slot_plan(const struct mmt_slot *slot, enum mmt_fate *fate)
+{
+    const mmt_plan *plan = atomic_load_explicit(&slot->plan, memory_order_acquire);
+    *fate = plan
+                ? MMT_FATE_TAKEN
+                : (enum mmt_fate) atomic_load_explicit(&slot->fate, memory_order_relaxed);
+    return plan;
+}
+
+const struct mmt_call *mmt_slot_call(const struct mmt_slot *slot)
+{
+    return &slot->call;
+}
+
+const char *mmt_slot_label(const struct mmt_slot *slot)
+{
+    enum mmt_fate fate;
+    return mmt_slot_plan(slot, &fate) && slot->label ? slot->label : "";
+}
+
+/* ---- counting ------------------------------------------------------------------------
+ */
+
+void mmt_slot_count(struct mmt_slot *slot, enum mmt_fate fate)
+{
+    atomic_fetch_add_explicit(&slot->fates[fate], 1, memory_order_relaxed);
+}
+
+static bool take(atomic_int *taken, int most)
+{
+    return atomic_load_explicit(taken, memory_order_relaxed) < most &&
+           atomic_fetch_add_explicit(taken, 1, memory_order_relaxed) < most;
+}
+
+bool mmt_slot_take_timing(struct mmt_slot *slot)
+{
+    return take(&slot->timings, MMT_TIMED_CALLS);
+}
+
+bool mmt_slot_take_check(struct mmt_slot *slot)
+{
+    return take(&slot->checks, MMT_CHECKED_CALLS);
+}
+
+void mmt_slot_time(struct mmt_slot *slot, double seconds)
+{
+    atomic_fetch_add_explicit(&slot->picoseconds, (long long) (seconds * 1e12),
+                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&slot->timed, 1, memory_order_relaxed);
+}
+
+void mmt_calls_pass(struct mmt_calls *calls, const char *what)
+{
+    if (!calls)
+        return;
+    for (int i = 0; i < MMT_MOST_PASSED; i++) {
+        struct mmt_passed *it = &calls->passed[i];
+        const char *found = atomic_load_explicit(&it->what, memory_order_relaxed);
+        if (!found && atomic_compare_exchange_strong(&it->what, &found, what))
+            found = what;
+        if (found != what)
+            continue;
+        atomic_fetch_add_explicit(&it->count, 1, memory_order_relaxed);
+        return;
+    }
+}
+
+/* ---- beginning and ending ------------------------------------------------------------
+ */
+
+enum { MOST_DEVICES = 64 };
+
+static struct {
+    pthread_mutex_t lock; /* of `count`; never taken on the path of a call */
+    int count;
+    struct mmt_calls *list[MOST_DEVICES];
+    bool forked; /* this is a child of a process that had begun */
+} all = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&all.lock);
+}
+
+static void after_fork_in_parent(void)
+{
+    pthread_mutex_unlock(&all.lock);
+}
+
+static void after_fork_in_child(void)
+{
+    for (int i = 0; i < all.count; i++)
+        atomic_store(&all.list[i]->silent, true);
+    all.forked = all.forked || all.count;
+    pthread_mutex_init(&all.lock, NULL);
+}
+
+/* Seconds that the end of the process waits for a keeper, which may be compiling. */
+enum { MOST_SECONDS_AT_EXIT = 10 };
+
+/* Runs before what the driver has registered: the keeper may still ask it. */
+static void stop_keepers(void)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += MOST_SECONDS_AT_EXIT;
+    if (all.forked)
+        return;
+    for (int i = 0; i < all.count; i++) {
+        atomic_store(&all.list[i]->stopping, true);
+        sem_post(&all.list[i]->wake);
+    }
+    for (int i = 0; i < all.count; i++)
+        while (sem_timedwait(&all.list[i]->done, &until) && errno == EINTR)
+            continue;
+}
+
+/* No signal of the program is handled in the keeper's thread. */
+static bool start_keeper(struct mmt_calls *calls)
+{
+    sigset_t none, before;
+    pthread_t thread;
+
+    sigfillset(&none);
+    pthread_sigmask(SIG_SETMASK, &none, &before);
+    const bool started = !pthread_create(&thread, NULL, mmt_keeper_run, calls);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (started)
+        pthread_detach(thread);
+    return started;
+}
+
+/* Under the lock. */
+static void enter(struct mmt_calls *calls)
+{
+    if (!all.count) {
+        pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+        atexit(stop_keepers);
+    }
+    if (all.forked || all.count == MOST_DEVICES || !start_keeper(calls))
+        atomic_store(&calls->silent, true);
+    else
+        all.list[all.count++] = calls;
+}
+
+struct mmt_calls *mmt_calls_start(const char *device, const char *library,
+                                  const char *path,
+                                  const struct mmt_calls_options *options)
+{
+    struct mmt_calls *calls = calloc(1, sizeof *calls);
+    if (calls)
+        calls->slots = calloc(MMT_MOST_SLOTS, sizeof *calls->slots);
+    if (!calls || !calls->slots) {
+        free(calls);
+        return NULL;
+    }
+    snprintf(calls->name, sizeof calls->name, "%s", device);
+    snprintf(calls->library, sizeof calls->library, "%s", library);
+    snprintf(calls->path, sizeof calls->path, "%s", path);
+    calls->options = *options;
+    sem_init(&calls->wake, 0, 0);
+    sem_init(&calls->done, 0, 0);
+    pthread_mutex_lock(&all.lock);
+    enter(calls);
+    pthread_mutex_unlock(&all.lock);
+    return calls;
+}
+
+const struct mmt_calls_options *mmt_calls_options(const struct mmt_calls *calls)
+{
+    return &calls->options;
+}
+
+mmt_device *mmt_calls_device(const struct mmt_calls *calls)
+{
+    return atomic_load_explicit(&calls->device, memory_order_acquire);
+}
+
+bool mmt_calls_wait(struct mmt_calls *calls, double seconds)
+{
+    const struct timespec pause = { 0, 1000000 };
+    const double until = mmt_now() + seconds;
+
+    while (!atomic_load(&calls->ready) && !atomic_load(&calls->silent) &&
+           mmt_now() < until)
+        nanosleep(&pause, NULL);
+    return atomic_load(&calls->ready);
+}

@@ -1,0 +1,284 @@
+/* The keeper: plans what verdicts give to ours, and writes down what was counted. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "device/device.h"
+#include "dropin/table.h"
+#include "runtime/runtime.h"
+
+/* Seconds from tick to tick, and between two writings. */
+static const double tick_seconds = 0.1, write_seconds = 5;
+
+__attribute__((format(printf, 2, 3))) static void say(const struct mmt_calls *calls,
+                                                      const char *format, ...)
+{
+    char line[1024];
+    va_list args;
+    if (!calls->options.verbose)
+        return;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    fprintf(stderr, "mmtune: %s: %s\n", calls->name, line);
+}
+
+/* ---- plans
+ * -----------------------------------------------------------------------------
+ */
+
+static char *print_label(const struct mmt_calls *calls, const struct mmt_verdict *verdict)
+{
+    struct mmt_text text = { 0 };
+    mmt_problem_print(&verdict->call.problem, &text);
+    mmt_text_add(&text, ": ");
+    mmt_config_print(&verdict->config, &text);
+    mmt_text_addf(&text, ", %.2f times as fast as %s", verdict->theirs / verdict->ours,
+                  calls->library);
+    if (text.failed)
+        mmt_text_finish(&text);
+    return text.data;
+}
+
+static const mmt_plan *make_plan(const struct mmt_calls *calls, mmt_device *device,
+                                 const struct mmt_verdict *verdict)
+{
+    mmt_plan_options options = mmt_plan_defaults();
+    const size_t given = verdict->call.workspace;
+    mmt_error err;
+
+    options.max_workspace = given ? given : calls->options.workspace;
+    options.aligned_only = 1;
+    options.f32_mode = verdict->f32_mode;
+    const mmt_plan *plan =
+        mmt_plan_of(device, &verdict->config, &verdict->call.problem, &options, &err);
+    if (!plan)
+        say(calls, "a plan could not be made: %s", err.text);
+    return plan;
+}
+
+/* Puts a verdict into its call's slot; returns the bytes of workspace that ours needs
+ * where the caller gives none. */
+static size_t decide(struct mmt_calls *calls, mmt_device *device,
+                     const struct mmt_profile *profile, const struct mmt_call *call)
+{
+    const struct mmt_verdict *verdict;
+    enum mmt_fate fate;
+    struct mmt_slot *slot = mmt_calls_slot(calls, call);
+
+    if (!slot || mmt_slot_plan(slot, &fate) || fate != MMT_FATE_NOT_READY)
+        return 0; /* it was decided: there are verdicts of other modes or versions */
+    fate = mmt_profile_verdict(profile, call, calls->options.f32_mode,
+                               mmt_device_caps(device)->driver, calls->library, &verdict);
+    const mmt_plan *plan =
+        fate == MMT_FATE_TAKEN ? make_plan(calls, device, verdict) : NULL;
+    if (!plan) {
+        atomic_store(&slot->fate, fate == MMT_FATE_TAKEN ? MMT_FATE_FAILED : fate);
+        return 0;
+    }
+    slot->saves = verdict->theirs - verdict->ours;
+    slot->label = print_label(calls, verdict);
+    atomic_store_explicit(&slot->plan, plan, memory_order_release);
+    return verdict->call.workspace ? 0 : mmt_plan_workspace(plan);
+}
+
+static size_t decide_all(struct mmt_calls *calls, mmt_device *device,
+                         const struct mmt_profile *profile)
+{
+    size_t workspace = 0;
+    for (size_t i = 0; profile && i < profile->num_verdicts; i++) {
+        const size_t needed =
+            atomic_load(&calls->stopping)
+                ? 0
+                : decide(calls, device, profile, &profile->verdicts[i].call);
+        workspace = needed > workspace ? needed : workspace;
+    }
+    return workspace;
+}
+
+/* Of calls that came before all verdicts were in their slots, and have none. */
+static void give_up_waiting(struct mmt_calls *calls)
+{
+    for (int i = 0; i < MMT_MOST_SLOTS; i++) {
+        struct mmt_slot *slot = &calls->slots[i];
+        int expected = MMT_FATE_NOT_READY;
+        if (atomic_load(&slot->tag) > MMT_TAG_CLAIMED &&
+            !atomic_load_explicit(&slot->plan, memory_order_relaxed))
+            atomic_compare_exchange_strong(&slot->fate, &expected, MMT_FATE_UNKNOWN);
+    }
+}
+
+static void make_plans(struct mmt_calls *calls, mmt_device *device)
+{
+    const struct mmt_calls_work *work = &calls->options.work;
+    struct mmt_profile *profile = NULL;
+    mmt_error err;
+
+    if (!calls->options.record && !(profile = mmt_profile_find(device, &err)))
+        say(calls, "%s", err.text);
+    const size_t workspace = decide_all(calls, device, profile);
+    mmt_profile_free(profile);
+    if (work->prepare)
+        work->prepare(work->context, device, workspace);
+    atomic_store(&calls->ready, true);
+    if (!calls->options.record)
+        give_up_waiting(calls);
+}
+
+/* ---- what was counted
+ * -------------------------------------------------------------------
+ */
+
+static long long take_new(atomic_llong *counter, long long *told)
+{
+    const long long now = atomic_load_explicit(counter, memory_order_relaxed);
+    const long long since = now - *told;
+    *told = now;
+    return since;
+}
+
+/* What happened to a slot since it was written down last; whether anything did. */
+static bool collect(struct mmt_calls *calls, struct mmt_slot *slot,
+                    struct mmt_recorded *out)
+{
+    long long calls_since = 0;
+
+    *out = (struct mmt_recorded){ .call = slot->call };
+    for (int i = 0; i < MMT_NUM_FATES; i++) {
+        out->fates[i] = take_new(&slot->fates[i], &slot->told.fates[i]);
+        calls_since += out->fates[i];
+    }
+    out->timed = take_new(&slot->timed, &slot->told.timed);
+    out->seconds = 1e-12 * (double) take_new(&slot->picoseconds, &slot->told.picoseconds);
+    if (!calls_since && !out->timed)
+        return false;
+    out->saved = slot->saves * (double) out->fates[MMT_FATE_TAKEN];
+    snprintf(out->library, sizeof out->library, "%s", calls->library);
+    snprintf(out->path, sizeof out->path, "%s", calls->path);
+    snprintf(out->run, sizeof out->run, "%s", calls->options.run);
+    return true;
+}
+
+static void write_down(struct mmt_calls *calls)
+{
+    enum { AT_ONCE = 64 };
+    struct mmt_recorded *list = calloc(AT_ONCE, sizeof *list);
+    const char *path = mmt_text_string(&calls->recording);
+    size_t count = 0;
+    mmt_error err = { 0 };
+
+    for (int i = 0; list && *path && i < MMT_MOST_SLOTS; i++) {
+        struct mmt_slot *slot = &calls->slots[i];
+        if (atomic_load_explicit(&slot->tag, memory_order_acquire) > MMT_TAG_CLAIMED &&
+            collect(calls, slot, &list[count]))
+            count++;
+        if (count == AT_ONCE || (count && i == MMT_MOST_SLOTS - 1)) {
+            if (mmt_recording_append(path, list, count, &err))
+                say(calls, "%s", err.text);
+            count = 0;
+        }
+    }
+    free(list);
+}
+
+/* One line for each kind that ours computes. */
+static void name_kernels(struct mmt_calls *calls)
+{
+    for (int i = 0; i < MMT_MOST_SLOTS; i++) {
+        struct mmt_slot *slot = &calls->slots[i];
+        if (slot->told.named || !atomic_load(&slot->fates[MMT_FATE_TAKEN]))
+            continue;
+        slot->told.named = true;
+        say(calls, "%s", mmt_slot_label(slot));
+    }
+}
+
+static void name_features(struct mmt_calls *calls)
+{
+    const long long unseen = atomic_load(&calls->unseen);
+    for (int i = 0; i < MMT_MOST_PASSED; i++) {
+        const char *what = atomic_load(&calls->passed[i].what);
+        if (what)
+            say(calls, "%lld calls passed, since they have what is not served: %s",
+                (long long) atomic_load(&calls->passed[i].count), what);
+    }
+    if (unseen)
+        say(calls, "%lld calls passed uncounted: there were more than %d kinds of them",
+            unseen, MMT_MOST_SLOTS);
+}
+
+/* ---- the thread
+ * -------------------------------------------------------------------------
+ */
+
+static mmt_device *open_device(struct mmt_calls *calls)
+{
+    struct mmt_text stem = { 0 };
+    mmt_error err;
+    mmt_device *device = mmt_device_open(calls->name, &err);
+
+    if (!device) {
+        say(calls, "every call passes: %s", err.text);
+        return NULL;
+    }
+    mmt_thread_relax(device);
+    mmt_profile_stem(mmt_device_caps(device), &stem);
+    mmt_recording_path(mmt_text_string(&stem), &calls->recording);
+    mmt_text_finish(&stem);
+    atomic_store_explicit(&calls->device, device, memory_order_release);
+    return device;
+}
+
+static void wait_for_tick(struct mmt_calls *calls)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    const double at = 1e-9 * (double) until.tv_nsec + tick_seconds;
+    until.tv_sec += (time_t) at;
+    until.tv_nsec = (long) (1e9 * (at - (double) (time_t) at));
+    while (sem_timedwait(&calls->wake, &until) && errno == EINTR)
+        continue;
+}
+
+static void tick(struct mmt_calls *calls)
+{
+    const struct mmt_calls_work *work = &calls->options.work;
+    if (work->tick)
+        work->tick(work->context);
+    if (calls->options.verbose)
+        name_kernels(calls);
+}
+
+static void keep(struct mmt_calls *calls)
+{
+    double written = mmt_now();
+    while (!atomic_load(&calls->stopping)) {
+        wait_for_tick(calls);
+        tick(calls);
+        if (mmt_now() < written + write_seconds)
+            continue;
+        write_down(calls);
+        written = mmt_now();
+    }
+    tick(calls);
+    write_down(calls);
+    name_features(calls);
+}
+
+void *mmt_keeper_run(void *argument)
+{
+    struct mmt_calls *calls = argument;
+    mmt_device *device = open_device(calls);
+
+    if (device) {
+        make_plans(calls, device);
+        keep(calls);
+    } else
+        atomic_store(&calls->silent, true);
+    sem_post(&calls->done);
+    return NULL;
+}
