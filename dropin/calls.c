@@ -86,18 +86,20 @@ void mmt_slot_count(struct mmt_slot *slot, enum mmt_fate fate)
     atomic_fetch_add_explicit(&slot->fates[fate], 1, memory_order_relaxed);
 }
 
-static bool take(atomic_int *taken, int most)
+static int take(atomic_int *taken, int most)
 {
-    return atomic_load_explicit(taken, memory_order_relaxed) < most &&
-           atomic_fetch_add_explicit(taken, 1, memory_order_relaxed) < most;
+    int number = atomic_load_explicit(taken, memory_order_relaxed);
+    if (number < most)
+        number = atomic_fetch_add_explicit(taken, 1, memory_order_relaxed);
+    return number < most ? number + 1 : 0;
 }
 
-bool mmt_slot_take_timing(struct mmt_slot *slot)
+int mmt_slot_take_timing(struct mmt_slot *slot)
 {
     return take(&slot->timings, MMT_TIMED_CALLS);
 }
 
-bool mmt_slot_take_check(struct mmt_slot *slot)
+int mmt_slot_take_check(struct mmt_slot *slot)
 {
     return take(&slot->checks, MMT_CHECKED_CALLS);
 }

@@ -1,0 +1,225 @@
+/* cublasLtMatmul: its descriptors are read by their getters. */
+#include <string.h>
+
+#include "dropin/cublas/real.h"
+#include "dropin/cublas/serve.h"
+
+struct arguments {
+    void *handle, *desc;
+    const void *alpha, *beta;
+    const void *a, *b, *c;
+    void *d;
+    void *layout_a, *layout_b, *layout_c, *layout_d;
+    const void *algorithm;
+    void *workspace;
+    size_t workspace_bytes;
+    void *stream;
+};
+
+/* C and D are one matrix for us; where they are two, C is not read. */
+static int pass(const struct mmt_request *request, void *out)
+{
+    const struct arguments *g = request->original;
+    __typeof__(&cublasLtMatmul) real = MMT_REAL(cublasLtMatmul);
+    return real ? real(g->handle, g->desc, g->alpha, g->a, g->layout_a, g->b, g->layout_b,
+                       g->beta, g->c == g->d ? out : g->c, g->layout_c, out, g->layout_d,
+                       g->algorithm, g->workspace, g->workspace_bytes, g->stream)
+                : CUBLAS_NOT_INITIALIZED;
+}
+
+/* ---- layouts
+ * --------------------------------------------------------------------------- */
+
+struct layout {
+    int32_t type, order, batch;
+    uint64_t rows, columns;
+    int64_t ld, stride, plane;
+    uint32_t batch_mode;
+};
+
+static bool read_layout(void *layout, struct layout *out)
+{
+    __typeof__(&cublasLtMatrixLayoutGetAttribute) get =
+        MMT_REAL(cublasLtMatrixLayoutGetAttribute);
+
+#define GET(attribute, member)                                                           \
+    get(layout, attribute, &out->member, sizeof out->member, NULL)
+    memset(out, 0, sizeof *out);
+    if (!get || !layout || GET(LT_LAYOUT_TYPE, type) || GET(LT_LAYOUT_ORDER, order) ||
+        GET(LT_LAYOUT_ROWS, rows) || GET(LT_LAYOUT_COLUMNS, columns) ||
+        GET(LT_LAYOUT_LD, ld) || GET(LT_LAYOUT_BATCH, batch))
+        return false;
+    if (out->batch != 1 && GET(LT_LAYOUT_STRIDE, stride))
+        return false;
+    if (GET(LT_LAYOUT_BATCH_MODE, batch_mode)) /* older versions have strides alone */
+        out->batch_mode = 0;
+    return true;
+#undef GET
+}
+
+static struct mmt_matrix make_matrix(const void *data, const struct layout *layout)
+{
+    return (struct mmt_matrix){ data, layout->type, layout->ld, layout->stride };
+}
+
+/* ---- the descriptor
+ * -------------------------------------------------------------------- */
+
+struct desc {
+    int32_t compute, scale, pointers, trans_a, trans_b, trans_c, fill;
+    uint32_t epilogue;
+    const void *bias, *scales[5];
+    int64_t bias_stride;
+    int32_t bias_type;
+};
+
+/* Scales are later versions': a getter that does not know one has none. */
+static bool read_desc(void *desc, struct desc *out)
+{
+    __typeof__(&cublasLtMatmulDescGetAttribute) get =
+        MMT_REAL(cublasLtMatmulDescGetAttribute);
+
+#define GET(attribute, member)                                                           \
+    get(desc, attribute, &out->member, sizeof out->member, NULL)
+    memset(out, 0, sizeof *out);
+    out->fill = CUBLAS_FULL;
+    out->bias_type = -1;
+    if (!get || !desc || GET(LT_DESC_COMPUTE, compute) || GET(LT_DESC_SCALE, scale) ||
+        GET(LT_DESC_POINTER_MODE, pointers) || GET(LT_DESC_TRANS_A, trans_a) ||
+        GET(LT_DESC_TRANS_B, trans_b) || GET(LT_DESC_TRANS_C, trans_c) ||
+        GET(LT_DESC_FILL, fill) || GET(LT_DESC_EPILOGUE, epilogue))
+        return false;
+    for (int i = 0; i < 5; i++)
+        if (GET(LT_DESC_SCALE_A + i, scales[i]))
+            out->scales[i] = NULL;
+    if (out->epilogue & LT_EPILOGUE_BIAS &&
+        (GET(LT_DESC_BIAS, bias) || GET(LT_DESC_BIAS_STRIDE, bias_stride)))
+        return false;
+    if (out->epilogue & LT_EPILOGUE_BIAS && GET(LT_DESC_BIAS_TYPE, bias_type))
+        out->bias_type = -1;
+    return true;
+#undef GET
+}
+
+static const char *check_desc(const struct desc *desc, const struct layout *d)
+{
+    if (desc->scale != mmt_map_scale(desc->compute))
+        return "scale type";
+    if (desc->trans_c != CUBLAS_N || desc->fill != CUBLAS_FULL)
+        return "transposed or triangular C";
+    for (int i = 0; i < 5; i++)
+        if (desc->scales[i])
+            return "scale pointers";
+    if (!(desc->epilogue & LT_EPILOGUE_BIAS))
+        return NULL;
+    if (!desc->bias)
+        return "";
+    return (desc->bias_type >= 0 && desc->bias_type != d->type) || desc->bias_stride
+               ? "a bias of another type, or of each product"
+               : NULL;
+}
+
+/* ---- a call
+ * ---------------------------------------------------------------------------- */
+
+struct layouts {
+    struct layout a, b, c, d;
+};
+
+static bool is_plain(const struct layout *layout, int32_t batch)
+{
+    return layout->order == LT_COLUMN_MAJOR && layout->batch == batch &&
+           !layout->batch_mode;
+}
+
+static const char *check_layouts(const struct arguments *g, const struct layouts *all,
+                                 bool reads_c)
+{
+    const struct layout *c = &all->c, *d = &all->d;
+
+    if (!is_plain(&all->a, d->batch) || !is_plain(&all->b, d->batch) ||
+        !is_plain(d, d->batch))
+        return "row-major, tiled or pointers' layouts";
+    if (reads_c && (g->c != g->d || c->type != d->type || c->order != d->order ||
+                    c->ld != d->ld || c->stride != d->stride || c->rows != d->rows ||
+                    c->columns != d->columns || c->batch != d->batch))
+        return "C apart from D";
+    return NULL;
+}
+
+/* Sizes that do not match are for the library. */
+static const char *fill_gemm(const struct arguments *g, const struct desc *desc,
+                             const struct layouts *all, struct mmt_gemm *gemm)
+{
+    const bool ta = desc->trans_a != CUBLAS_N, tb = desc->trans_b != CUBLAS_N;
+    const uint64_t k = ta ? all->a.rows : all->a.columns;
+
+    if ((ta ? all->a.columns : all->a.rows) != all->d.rows ||
+        (tb ? all->b.rows : all->b.columns) != all->d.columns ||
+        (tb ? all->b.columns : all->b.rows) != k || all->d.rows > INT32_MAX ||
+        all->d.columns > INT32_MAX || k > INT32_MAX)
+        return "";
+    gemm->trans_a = desc->trans_a;
+    gemm->trans_b = desc->trans_b;
+    gemm->m = (int64_t) all->d.rows;
+    gemm->n = (int64_t) all->d.columns;
+    gemm->k = (int64_t) k;
+    gemm->batch = all->d.batch;
+    gemm->a = make_matrix(g->a, &all->a);
+    gemm->b = make_matrix(g->b, &all->b);
+    gemm->c = make_matrix(g->d, &all->d);
+    gemm->compute = desc->compute;
+    return mmt_map_epilogue((int) desc->epilogue, &gemm->bias, &gemm->activation)
+               ? NULL
+               : "epilogue";
+}
+
+static const char *describe(const struct arguments *g, struct mmt_request *request)
+{
+    struct layouts all;
+    struct desc desc;
+    const char *why;
+
+    if (!g->alpha || !g->beta || !read_desc(g->desc, &desc) ||
+        !read_layout(g->layout_a, &all.a) || !read_layout(g->layout_b, &all.b) ||
+        !read_layout(g->layout_d, &all.d))
+        return "";
+    request->scale = desc.scale;
+    request->on_host = desc.pointers == CUBLAS_ON_HOST;
+    if ((why = check_desc(&desc, &all.d)) ||
+        (why = fill_gemm(g, &desc, &all, &request->gemm)))
+        return why;
+    const bool reads_c = !request->on_host || mmt_map_scalar(desc.scale, g->beta) != 0;
+    if (reads_c && !read_layout(g->layout_c, &all.c))
+        return "";
+    request->bias = desc.bias;
+    return check_layouts(g, &all, reads_c);
+}
+
+__attribute__((visibility("default"))) int cublasLtMatmul(
+    void *handle, void *desc, const void *alpha, const void *a, void *layout_a,
+    const void *b, void *layout_b, const void *beta, const void *c, void *layout_c,
+    void *d, void *layout_d, const void *algorithm, void *workspace,
+    size_t workspace_bytes, void *stream)
+{
+    const struct arguments g = {
+        handle,    desc,      alpha,           beta,     a,        b,
+        c,         d,         layout_a,        layout_b, layout_c, layout_d,
+        algorithm, workspace, workspace_bytes, stream
+    };
+    struct mmt_request request = {
+        .gemm = { .c = { .data = d } },
+        .client = MMT_CLIENT_CUBLASLT,
+        .alpha = alpha,
+        .beta = beta,
+        .stream = stream,
+        .workspace = { (uintptr_t) workspace, workspace ? workspace_bytes : 0 },
+        .pass = pass,
+        .original = &g,
+    };
+
+    if (mmt_serve_is_nested())
+        return pass(&request, d);
+    request.why = describe(&g, &request);
+    return mmt_serve(&request);
+}

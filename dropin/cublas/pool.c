@@ -1,0 +1,61 @@
+#include "dropin/cublas/pool.h"
+
+/* While a part is being bound; no handle is at that address. */
+enum { BINDING = 1 };
+
+/* CUDA's name for the default stream of whichever thread asks: many streams. */
+enum { STREAM_PER_THREAD = 2 };
+
+void mmt_pool_make(struct mmt_pool *pool, mmt_device *device, size_t part, size_t most)
+{
+    const size_t bytes = (part + 255) / 256 * 256;
+    size_t parts = bytes ? most / bytes : 0;
+
+    parts = parts > MMT_MOST_PARTS ? MMT_MOST_PARTS : parts;
+    if (!parts || mmt_buffer_create(device, parts * bytes, &pool->memory, NULL))
+        return;
+    pool->bytes = bytes;
+    atomic_store_explicit(&pool->parts, (int) parts, memory_order_release);
+}
+
+static uint64_t address(const struct mmt_pool *pool, int i)
+{
+    return pool->memory.handle + pool->memory.offset + (uint64_t) i * pool->bytes;
+}
+
+static uint64_t bind(struct mmt_pool *pool, int parts, uintptr_t handle, uintptr_t stream)
+{
+    for (int i = 0; i < parts; i++) {
+        uintptr_t none = 0;
+        if (!atomic_compare_exchange_strong(&pool->part[i].handle, &none, BINDING))
+            continue;
+        atomic_store_explicit(&pool->part[i].stream, stream, memory_order_relaxed);
+        atomic_store_explicit(&pool->part[i].handle, handle, memory_order_release);
+        return address(pool, i);
+    }
+    return 0;
+}
+
+uint64_t mmt_pool_take(struct mmt_pool *pool, const void *handle, const void *stream,
+                       size_t bytes)
+{
+    const int parts = atomic_load_explicit(&pool->parts, memory_order_acquire);
+    const uintptr_t owner = (uintptr_t) handle, of = (uintptr_t) stream;
+
+    if (!parts || bytes > pool->bytes || of == STREAM_PER_THREAD)
+        return 0;
+    for (int i = 0; i < parts; i++)
+        if (atomic_load_explicit(&pool->part[i].handle, memory_order_acquire) == owner &&
+            atomic_load_explicit(&pool->part[i].stream, memory_order_relaxed) == of)
+            return address(pool, i);
+    return bind(pool, parts, owner, of);
+}
+
+void mmt_pool_release(struct mmt_pool *pool, const void *handle)
+{
+    const int parts = atomic_load_explicit(&pool->parts, memory_order_acquire);
+    for (int i = 0; i < parts; i++) {
+        uintptr_t owner = (uintptr_t) handle;
+        atomic_compare_exchange_strong(&pool->part[i].handle, &owner, 0);
+    }
+}

@@ -1,0 +1,178 @@
+#include "dropin/cublas/serve.h"
+
+#include "dropin/cublas/real.h"
+
+/* The library's calls to itself pass. */
+static _Thread_local int depth __attribute__((tls_model("initial-exec")));
+
+bool mmt_serve_is_nested(void)
+{
+    return depth > 0;
+}
+
+static int pass(const struct mmt_request *request)
+{
+    depth++;
+    const int status = request->pass(request, (void *) request->gemm.c.data);
+    depth--;
+    return status;
+}
+
+static int pass_timed(const struct mmt_served *served, struct mmt_slot *slot,
+                      const struct mmt_request *request)
+{
+    struct mmt_timings *timings = (struct mmt_timings *) &served->timings;
+    struct mmt_timing_pair *pair =
+        mmt_timing_start(timings, served->driver, slot, request->stream);
+    const int status = pass(request);
+    if (pair)
+        mmt_timing_end(pair, served->driver, request->stream);
+    return status;
+}
+
+/* ---- what ours needs
+ * ------------------------------------------------------------------- */
+
+static bool is_aligned(const struct mmt_request *request)
+{
+    const uintptr_t all = (uintptr_t) request->gemm.a.data |
+                          (uintptr_t) request->gemm.b.data |
+                          (uintptr_t) request->gemm.c.data | (uintptr_t) request->bias;
+    return all % 16 == 0;
+}
+
+/* The program's workspace for the call, rounded up to 256; where the handle has none, a
+ * part of ours, but for graphs: they may run where the part is another stream's. */
+static bool find_workspace(struct mmt_served *served, const struct mmt_request *request,
+                           size_t needed, mmt_operand *out)
+{
+    const struct mmt_workspace *given = &request->workspace;
+    const uint64_t start = (given->address + 255) / 256 * 256;
+
+    *out = (mmt_operand){ 0, 0 };
+    if (!needed)
+        return true;
+    if (given->address) {
+        out->handle = start;
+        return start - given->address + needed <= given->bytes;
+    }
+    if (!request->handle || mmt_driver_captures(served->driver, request->stream))
+        return false;
+    out->handle = mmt_pool_take(&served->pool, request->handle, request->stream, needed);
+    return out->handle;
+}
+
+/* Row-major: what cuBLAS calls A is our B. */
+static mmt_args make_args(const struct mmt_request *request)
+{
+    mmt_args args = mmt_args_defaults();
+    args.a.handle = (uintptr_t) request->gemm.b.data;
+    args.b.handle = (uintptr_t) request->gemm.a.data;
+    args.c.handle = (uintptr_t) request->gemm.c.data;
+    args.bias.handle = (uintptr_t) request->bias;
+    args.alpha = mmt_map_scalar(request->scale, request->alpha);
+    args.beta = mmt_map_scalar(request->scale, request->beta);
+    return args;
+}
+
+/* ---- taking over
+ * ----------------------------------------------------------------------- */
+
+static mmt_status execute(struct mmt_served *served, struct mmt_slot *slot,
+                          const struct mmt_request *request, const mmt_plan *plan,
+                          const mmt_args *args)
+{
+    const struct mmt_calls_options *options = mmt_calls_options(served->calls);
+    mmt_status status = MMT_ERROR_MEMORY;
+    int number;
+
+    if (options->ranges)
+        mmt_range_push(mmt_slot_label(slot));
+    if (options->check && !mmt_driver_captures(served->driver, request->stream) &&
+        (number = mmt_slot_take_check(slot))) {
+        depth++;
+        status = mmt_check_call(served, slot, request, plan, args, number == 1);
+        depth--;
+    }
+    if (status == MMT_ERROR_MEMORY)
+        status = mmt_execute(plan, args, (mmt_queue) request->stream, NULL);
+    if (options->ranges)
+        mmt_range_pop();
+    return status;
+}
+
+/* Whether ours computed it; why not, to *fate. */
+static bool take_over(struct mmt_served *served, struct mmt_slot *slot,
+                      const struct mmt_request *request, const mmt_plan *plan,
+                      enum mmt_fate *fate)
+{
+    mmt_args args;
+    mmt_operand workspace;
+
+    *fate = MMT_FATE_TAKEN;
+    if (!is_aligned(request))
+        *fate = MMT_FATE_ALIGNMENT;
+    else if (!find_workspace(served, request, mmt_plan_workspace(plan), &workspace))
+        *fate = MMT_FATE_WORKSPACE;
+    if (*fate != MMT_FATE_TAKEN)
+        return false;
+    args = make_args(request);
+    args.workspace = workspace;
+    if (execute(served, slot, request, plan, &args))
+        *fate = MMT_FATE_FAILED;
+    return *fate == MMT_FATE_TAKEN;
+}
+
+static bool find_stream(struct mmt_request *request)
+{
+    __typeof__(&cublasGetStream_v2) ask = MMT_REAL(cublasGetStream_v2);
+    return !request->handle || (ask && !ask(request->handle, &request->stream));
+}
+
+static int serve_slot(struct mmt_served *served, struct mmt_slot *slot, bool foreign,
+                      struct mmt_request *request)
+{
+    enum mmt_fate fate;
+    const mmt_plan *plan = mmt_slot_plan(slot, &fate);
+
+    if (!request->on_host)
+        fate = MMT_FATE_POINTERS;
+    else if (foreign)
+        fate = MMT_FATE_CONTEXT;
+    else if (plan && !find_stream(request))
+        fate = MMT_FATE_FAILED;
+    else if (plan && take_over(served, slot, request, plan, &fate)) {
+        mmt_slot_count(slot, fate);
+        return CUBLAS_SUCCESS;
+    }
+    mmt_slot_count(slot, fate);
+    if (fate == MMT_FATE_RECORDED && find_stream(request))
+        return pass_timed(served, slot, request);
+    return pass(request);
+}
+
+int mmt_serve(struct mmt_request *request)
+{
+    bool foreign = false;
+    struct mmt_served *served = mmt_served_current(&foreign);
+    struct mmt_slot *slot = NULL;
+    struct mmt_call call;
+
+    if (!served)
+        return pass(request);
+    if (!request->why && (!request->alpha || !request->beta || request->scale < 0))
+        request->why = request->scale < 0 ? "compute type" : "";
+    if (!request->why) {
+        request->gemm.adds =
+            request->on_host && mmt_map_scalar(request->scale, request->beta) != 0;
+        request->why = mmt_map_gemm(&request->gemm, request->math, mmt_served_override(),
+                                    mmt_calls_options(served->calls)->f32_mode, &call);
+    }
+    if (!request->why) {
+        call.client = request->client;
+        call.workspace = request->workspace.bytes;
+        slot = mmt_calls_slot(served->calls, &call);
+    } else if (*request->why)
+        mmt_calls_pass(served->calls, request->why);
+    return slot ? serve_slot(served, slot, foreign, request) : pass(request);
+}

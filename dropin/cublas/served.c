@@ -1,0 +1,241 @@
+#include "dropin/cublas/served.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "dropin/cublas/real.h"
+
+/* ---- settings
+ * -------------------------------------------------------------------------- */
+
+static struct {
+    pthread_once_t once;
+    struct mmt_calls_options options;
+    enum mmt_override override;
+} settings = { .once = PTHREAD_ONCE_INIT };
+
+static void read_settings(void)
+{
+    mmt_calls_read_options(&settings.options);
+    settings.override = mmt_map_override(secure_getenv("NVIDIA_TF32_OVERRIDE"));
+}
+
+const struct mmt_calls_options *mmt_served_options(void)
+{
+    pthread_once(&settings.once, read_settings);
+    return &settings.options;
+}
+
+/* Known before any context is. */
+enum mmt_override mmt_served_override(void)
+{
+    return settings.override;
+}
+
+/* ---- contexts
+ * -------------------------------------------------------------------------- */
+
+enum { MOST_CONTEXTS = 64 };
+
+/* An entry is constant once its context is there. */
+static struct {
+    pthread_mutex_t lock; /* of entering */
+    struct context {
+        _Atomic(void *) context;
+        struct mmt_served *served; /* of its device; NULL: nobody */
+        bool foreign;
+    } list[MOST_CONTEXTS];
+} contexts = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static struct mmt_served *find_device(int device)
+{
+    for (int i = 0; i < MOST_CONTEXTS; i++)
+        if (contexts.list[i].served && contexts.list[i].served->device == device)
+            return contexts.list[i].served;
+    return NULL;
+}
+
+/* In the keeper's thread. */
+static void prepare(void *context, mmt_device *device, size_t workspace)
+{
+    struct mmt_served *served = context;
+    const struct mmt_calls_options *options = mmt_served_options();
+
+    served->driver->cuCtxSetCurrent(served->primary);
+    mmt_pool_make(&served->pool, device, workspace, options->workspace);
+    if (options->record)
+        mmt_timings_make(&served->timings, served->driver);
+}
+
+static void tick(void *context)
+{
+    struct mmt_served *served = context;
+    if (mmt_served_options()->record)
+        mmt_timings_read(&served->timings, served->driver);
+}
+
+static struct mmt_served *start(const struct mmt_driver *driver, int device,
+                                void *primary)
+{
+    struct mmt_calls_options options = *mmt_served_options();
+    struct mmt_served *served = calloc(1, sizeof *served);
+    char name[32], library[48], path[256] = "";
+
+    if (!served)
+        return NULL;
+    served->driver = driver;
+    served->primary = primary;
+    served->device = device;
+    options.work = (struct mmt_calls_work){ prepare, tick, served };
+    snprintf(name, sizeof name, "cuda:%d", device);
+    mmt_real_name(library);
+    mmt_real_path(path);
+    served->calls = mmt_calls_start(name, library, path, &options);
+    if (served->calls)
+        return served;
+    free(served);
+    return NULL;
+}
+
+/* The device's primary context where it is the one given; it is retained by the program,
+ * and by the keeper soon. */
+static bool is_primary(const struct mmt_driver *driver, int device, void *context)
+{
+    void *primary = NULL;
+    unsigned flags;
+    int active = 0;
+
+    if (driver->cuDevicePrimaryCtxGetState(device, &flags, &active) || !active ||
+        driver->cuDevicePrimaryCtxRetain(&primary, device))
+        return false;
+    driver->cuDevicePrimaryCtxRelease_v2(device);
+    return primary == context;
+}
+
+/* Under the lock. */
+static struct context *enter(const struct mmt_driver *driver, void *context)
+{
+    int i = 0, device;
+
+    while (i < MOST_CONTEXTS && atomic_load(&contexts.list[i].context))
+        if (atomic_load(&contexts.list[i++].context) == context)
+            return &contexts.list[i - 1];
+    if (i == MOST_CONTEXTS || driver->cuCtxGetDevice(&device))
+        return NULL;
+    struct context *it = &contexts.list[i];
+    it->foreign = !is_primary(driver, device, context);
+    it->served = find_device(device);
+    if (!it->served && !it->foreign)
+        it->served = start(driver, device, context);
+    atomic_store_explicit(&it->context, context, memory_order_release);
+    return it;
+}
+
+static struct context *find(void *context)
+{
+    for (int i = 0; i < MOST_CONTEXTS; i++) {
+        void *it = atomic_load_explicit(&contexts.list[i].context, memory_order_acquire);
+        if (it == context)
+            return &contexts.list[i];
+        if (!it)
+            return NULL;
+    }
+    return NULL;
+}
+
+struct mmt_served *mmt_served_current(bool *foreign)
+{
+    const struct mmt_driver *driver = mmt_driver_open();
+    void *context = NULL;
+
+    if (!driver || driver->cuCtxGetCurrent(&context) || !context)
+        return NULL;
+    struct context *it = find(context);
+    if (!it) {
+        pthread_mutex_lock(&contexts.lock);
+        it = enter(driver, context);
+        pthread_mutex_unlock(&contexts.lock);
+    }
+    *foreign = it && it->foreign;
+    return it ? it->served : NULL;
+}
+
+/* ---- handles
+ * --------------------------------------------------------------------------- */
+
+enum { MOST_HANDLES = 1024, MOST_PROBES = 32, GONE = 1 };
+
+static struct handle {
+    _Atomic uintptr_t handle; /* 0: never used; GONE: free again */
+    _Atomic uint64_t address;
+    atomic_size_t bytes;
+} handles[MOST_HANDLES];
+
+static struct handle *place(uintptr_t handle, int probe)
+{
+    const uint64_t hash = (uint64_t) handle * UINT64_C(0x9e3779b97f4a7c15) >> 40;
+    return &handles[(hash + (uint64_t) probe) % MOST_HANDLES];
+}
+
+static struct handle *find_handle(const void *handle)
+{
+    const uintptr_t wanted = (uintptr_t) handle;
+    for (int i = 0; i < MOST_PROBES; i++) {
+        struct handle *it = place(wanted, i);
+        const uintptr_t found = atomic_load_explicit(&it->handle, memory_order_acquire);
+        if (found == wanted)
+            return it;
+        if (!found)
+            return NULL;
+    }
+    return NULL;
+}
+
+static struct handle *make_handle(const void *handle)
+{
+    for (int i = 0; i < MOST_PROBES; i++) {
+        struct handle *it = place((uintptr_t) handle, i);
+        uintptr_t found = atomic_load(&it->handle);
+        if (found <= GONE &&
+            atomic_compare_exchange_strong(&it->handle, &found, (uintptr_t) handle))
+            return it;
+    }
+    return NULL;
+}
+
+struct mmt_workspace mmt_handle_workspace(const void *handle)
+{
+    struct handle *it = find_handle(handle);
+    if (!it)
+        return (struct mmt_workspace){ 0, 0 };
+    return (struct mmt_workspace){
+        atomic_load_explicit(&it->address, memory_order_relaxed),
+        atomic_load_explicit(&it->bytes, memory_order_relaxed),
+    };
+}
+
+/* A handle that finds no place counts as one that was given nothing. */
+void mmt_handle_set_workspace(const void *handle, struct mmt_workspace workspace)
+{
+    struct handle *it = find_handle(handle);
+    if (!it && workspace.address)
+        it = make_handle(handle);
+    if (!it)
+        return;
+    atomic_store_explicit(&it->address, workspace.address, memory_order_relaxed);
+    atomic_store_explicit(&it->bytes, workspace.bytes, memory_order_relaxed);
+}
+
+void mmt_handle_forget(const void *handle)
+{
+    struct handle *it = find_handle(handle);
+    if (it) {
+        atomic_store(&it->address, 0);
+        atomic_store(&it->handle, GONE);
+    }
+    for (int i = 0; i < MOST_CONTEXTS; i++)
+        if (atomic_load_explicit(&contexts.list[i].context, memory_order_acquire) &&
+            contexts.list[i].served && !contexts.list[i].foreign)
+            mmt_pool_release(&contexts.list[i].served->pool, handle);
+}

@@ -1,0 +1,44 @@
+/* The devices that are served, found by the context that is current in the calling
+ * thread; and what is known of handles. */
+#ifndef MMT_DROPIN_CUBLAS_SERVED_H
+#define MMT_DROPIN_CUBLAS_SERVED_H
+
+#include "dropin/cublas/map.h"
+#include "dropin/cublas/pool.h"
+#include "dropin/cublas/timing.h"
+
+struct mmt_served {
+    struct mmt_calls *calls;
+    const struct mmt_driver *driver;
+    void *primary; /* the device's context, in which plans are made */
+    int device;
+    struct mmt_pool pool;
+    struct mmt_timings timings;
+};
+
+/* This process's settings, as the environment had them at the first call. */
+const struct mmt_calls_options *mmt_served_options(void);
+enum mmt_override mmt_served_override(void);
+
+/* Who serves the current context's device, beginning with it where it is new and the
+ * context is the device's primary one; NULL: nobody. *foreign: the context is another
+ * one, in which plans do not run. Never locks once a context is known. */
+struct mmt_served *mmt_served_current(bool *foreign);
+
+/* ---- handles
+ * ---------------------------------------------------------------------------
+ *
+ * A handle's workspace is the one that the program gave it last, until it sets a stream:
+ * that gives the handle the library's own again. One thread at a time uses a handle. */
+
+struct mmt_workspace {
+    uint64_t address; /* 0: the library's own */
+    size_t bytes;
+};
+struct mmt_workspace mmt_handle_workspace(const void *handle);
+void mmt_handle_set_workspace(const void *handle, struct mmt_workspace workspace);
+
+/* Forgets a handle that is destroyed, and frees its parts of all pools. */
+void mmt_handle_forget(const void *handle);
+
+#endif
