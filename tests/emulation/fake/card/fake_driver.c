@@ -5,6 +5,8 @@
  * process instead. */
 #include <cuda.h>
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,8 +43,10 @@ enum { MOST_CARDS = 8, DEEPEST = 8, CAPABILITY = 75 };
 enum { SHARED = 65536, THREADS = 1024, BLOCKS = 16 }; /* of a multiprocessor */
 
 static struct CUctx_st contexts[MOST_CARDS];
-static CUcontext stack[DEEPEST];
-static int depth;
+static atomic_int retained[MOST_CARDS];
+static _Thread_local CUcontext stack[DEEPEST];
+static _Thread_local int depth;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of kernels, and of these: */
 static double now;    /* seconds that launches have taken */
 static long launches; /* so far */
 
@@ -144,11 +148,21 @@ EXPORT(CUresult) cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice device)
 {
     *out = &contexts[device];
     contexts[device].device = device;
+    retained[device]++;
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult)
+cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active)
+{
+    *flags = 0;
+    *active = retained[device] > 0;
     return CUDA_SUCCESS;
 }
 
 EXPORT(CUresult) cuDevicePrimaryCtxRelease(CUdevice device)
 {
+    retained[device]--;
     return CUDA_SUCCESS;
 }
 
@@ -267,8 +281,7 @@ static bool has_line(const char *text, const char *variable)
     return line && *line && strstr(text, line);
 }
 
-/* A name's function is one, whoever asks. */
-EXPORT(CUresult) cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)
+static CUresult find_function(CUfunction *out, CUmodule module, const char *name)
 {
     struct emulate_kernel kernel;
     mmt_error err = { 0 };
@@ -288,6 +301,15 @@ EXPORT(CUresult) cuModuleGetFunction(CUfunction *out, CUmodule module, const cha
                                 .next = module->functions };
     module->functions = *out;
     return CUDA_SUCCESS;
+}
+
+/* A name's function is one, whoever asks. */
+EXPORT(CUresult) cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)
+{
+    pthread_mutex_lock(&lock);
+    const CUresult result = find_function(out, module, name);
+    pthread_mutex_unlock(&lock);
+    return result;
 }
 
 EXPORT(CUresult)
@@ -330,7 +352,9 @@ cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function, in
 EXPORT(void) fake_work(double seconds);
 EXPORT(void) fake_work(double seconds)
 {
+    pthread_mutex_lock(&lock);
     now += seconds;
+    pthread_mutex_unlock(&lock);
 }
 
 /* For tests: of the last launch. */
@@ -370,12 +394,14 @@ cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned g
     };
     if (function->deadly)
         abort();
+    pthread_mutex_lock(&lock);
     const char *why = emulate_run(&launch);
     fake_carveout = function->carveout;
     launches++;
     if (why)
         fprintf(stderr, "%s\n", why);
     now += launch_seconds(function);
+    pthread_mutex_unlock(&lock);
     return why ? CUDA_ERROR_LAUNCH_FAILED : CUDA_SUCCESS;
 }
 
@@ -430,6 +456,11 @@ EXPORT(CUresult) cuEventCreate(CUevent *out, unsigned flags)
 EXPORT(CUresult) cuEventRecord(CUevent event, CUstream stream)
 {
     event->at = now;
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuEventQuery(CUevent event)
+{
     return CUDA_SUCCESS;
 }
 

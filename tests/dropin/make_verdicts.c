@@ -1,0 +1,68 @@
+/* Writes the profile of CUDA's first device with verdicts, where mmt_profile_find has it:
+ *
+ *   make_verdicts
+ * CLIENT,PROBLEM,ADDS,WORKSPACE,CONFIGURATION,LIBRARY,DRIVER,OURS,LIBRARYS
+ *
+ * ADDS is 0 or 1, WORKSPACE in bytes, the two times in microseconds; DRIVER is empty for
+ * the one that is there. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/device.h"
+#include "runtime/runtime.h"
+
+static mmt_error err;
+
+static void need(mmt_status status)
+{
+    if (!status)
+        return;
+    fprintf(stderr, "%s\n", err.text);
+    exit(1);
+}
+
+static void parse(char *line, const struct mmt_caps *caps, struct mmt_verdict *out)
+{
+    const char *words[9];
+    for (int i = 0; i < 9; i++)
+        words[i] = line ? strsep(&line, ",") : "";
+
+    memset(out, 0, sizeof *out);
+    out->f32_mode = MMT_F32_STRICT;
+    out->call.client = (enum mmt_client) mmt_client_parse(words[0]);
+    need(mmt_problem_parse(words[1], &out->call.problem, &err));
+    out->call.adds = atoi(words[2]);
+    out->call.workspace = (size_t) atoll(words[3]);
+    need(mmt_config_parse_for(words[4], &out->call.problem, caps, &out->config, &err));
+    snprintf(out->library, sizeof out->library, "%s", words[5]);
+    snprintf(out->driver, sizeof out->driver, "%s", *words[6] ? words[6] : caps->driver);
+    mmt_profile_now(out->date);
+    out->ours = atof(words[7]) * 1e-6;
+    out->theirs = atof(words[8]) * 1e-6;
+}
+
+int main(int argc, char **argv)
+{
+    struct mmt_profile *profile = mmt_profile_create();
+    struct mmt_text path = { 0 };
+    struct mmt_hash hash;
+    mmt_device *device = mmt_device_open("cuda:0", &err);
+
+    need(device ? MMT_OK : err.status);
+    profile->caps = *mmt_device_caps(device);
+    mmt_profile_now(profile->made.date);
+    for (int i = 1; i < argc; i++) {
+        struct mmt_verdict verdict;
+        parse(argv[i], &profile->caps, &verdict);
+        need(mmt_template_hash(verdict.config.template, &hash, &err));
+        mmt_hash_print(hash, verdict.template_hash);
+        need(mmt_profile_replace_verdict(profile, &verdict, &err));
+    }
+    mmt_profile_path(&profile->caps, &path);
+    need(mmt_profile_save(profile, mmt_text_string(&path), &err));
+    mmt_text_finish(&path);
+    mmt_profile_free(profile);
+    mmt_device_close(device);
+    return 0;
+}

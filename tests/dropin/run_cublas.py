@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+"""A program of cuBLAS on libmmtune-cublas.so: run_cublas.py LIBRARY CLIENT MAKER FAKES CARD
+
+CLIENT and MAKER are this folder's client.c and make_verdicts.c, FAKES and CARD the folders of a cuBLAS and
+of a card that are not there. What became of calls stands in the recording, and in the stand-in's own count
+of the functions that were called."""
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+
+from checks import check, end, make_home
+
+LIBRARY, CLIENT, MAKER, FAKES, CARD = sys.argv[1:6]
+folder, environment = make_home(MMTUNE_NVRTC="")
+others = [f for f in os.environ.get("LD_LIBRARY_PATH", "").split(":") if f]
+environment.update(MMT_FAKE_CARDS=folder + "/cards", MMT_FAKE_CUBLAS_LOG=folder + "/log",
+                   XDG_STATE_HOME=folder + "/state",
+                   LD_LIBRARY_PATH=":".join([CARD, CARD + "/whole", FAKES, *others]))
+environment.pop("LD_PRELOAD", None)
+for name in [n for n in environment if n.startswith("MMTUNE_RUN_") or n == "NVIDIA_TF32_OVERRIDE"]:
+    del environment[name]
+with open(folder + "/cards", "w", encoding="utf-8") as f:
+    f.write("0000:01:00.0 40 1500 0\n")
+
+VERSION = "cuBLAS 13.1.0"
+
+
+def verdict(problem, ours=10, theirs=20, client="cublas", adds=0, workspace=0, configuration="naive",
+            library=VERSION, driver=""):
+    return f"{client},{problem},{adds},{workspace},{configuration},{library},{driver},{ours},{theirs}"
+
+
+def learn(*verdicts):
+    done = subprocess.run([MAKER, *verdicts], capture_output=True, text=True, timeout=60, env=environment)
+    check(done.returncode == 0, f"make_verdicts: {done.stderr}")
+
+
+def run(*calls, **variables):
+    """The fates of all calls by problem, what the stand-in was called by, and what was said."""
+    for path in glob.glob(folder + "/state/mmtune/*") + glob.glob(folder + "/log"):
+        os.remove(path)
+    said = subprocess.run([CLIENT, *calls], capture_output=True, text=True, timeout=120,
+                          env=dict(environment, LD_PRELOAD=LIBRARY, **{"MMTUNE_RUN_WAIT": "60", **variables}))
+    check(said.returncode == 0, f"{calls} {variables}: {said.returncode} {said.stderr}")
+    fates, lines = {}, []
+    for path in glob.glob(folder + "/state/mmtune/*.jsonl"):
+        with open(path, encoding="utf-8") as f:
+            lines += [json.loads(line) for line in f if line.strip()]
+    for line in lines:
+        at = fates.setdefault((line["client"], line["call"]), {})
+        for fate, calls_ in line["fates"].items():
+            at[fate] = at.get(fate, 0) + calls_
+    with open(folder + "/log", encoding="utf-8") as f:
+        counts = dict(line.split() for line in f)
+    run.lines = lines
+    return fates, {name: int(n) for name, n in counts.items()}, said.stderr
+
+
+def becomes(call, problem, fate, count=1, client="cublas", **variables):
+    fates, counts, said = run(call, **variables)
+    check(fates.get((client, problem)) == {fate: count}, f"{call}: {fates}, not {fate}: {said}")
+    products = sum(n for name, n in counts.items() if re.match("cublas(LtMatmul$|.*[Gg]emm)", name))
+    check(products == (0 if fate == "taken" else count), f"{call}: the library computed {products} products")
+
+
+def test_routes():
+    """A product of f32, 16 x 12 x 20 by columns, is 12 x 16 x 20 by rows."""
+    mine = "gemm f32 nn 12x16x20"
+    learn(verdict(mine), verdict("gemm f32 nn 13x16x20", 10, 10.1), verdict("gemm f32 nn 14x16x20", library="cuBLAS 13.0.9"),
+          verdict("gemm f32 nn 15x16x20", driver="another"), verdict("gemm f32 nn 16x16x20", configuration="tiled TILE=32"))
+    becomes("n=12,count=3", mine, "taken", 3)
+    becomes("n=12,wide=1", mine, "taken")
+    becomes("n=12,ex=1", mine, "taken")
+    becomes("n=12,ex=1,wide=1", mine, "taken")
+    becomes("n=12,threads=4,count=25", mine, "taken", 100)
+    becomes("n=12,alpha=-1.5", mine, "taken")
+    becomes("n=12,beta=2", mine, "no verdict")
+    becomes("n=13", "gemm f32 nn 13x16x20", "library faster")
+    becomes("n=14", "gemm f32 nn 14x16x20", "verdict void")
+    becomes("n=15", "gemm f32 nn 15x16x20", "verdict void")
+    becomes("n=16", "gemm f32 nn 16x16x20", "taken")
+    becomes("n=17,count=2", "gemm f32 nn 17x16x20", "no verdict", 2)
+    becomes("n=12,off=8", mine, "alignment")
+    becomes("n=12,device=1", mine, "pointer mode")
+    becomes("n=12,capture=1", mine, "taken")
+    becomes("n=12,math=3", "gemm tf32 nn 12x16x20", "no verdict")
+    becomes("n=12,math=3", mine, "taken", NVIDIA_TF32_OVERRIDE="0")
+    becomes("n=12", "gemm tf32 nn 12x16x20", "no verdict", NVIDIA_TF32_OVERRIDE="1")
+
+
+def test_kinds():
+    """Types, transposes, leading dimensions, batches and scalars, each through the names that it has."""
+    kinds = {"ta=1,m=8,n=12,k=24": "f32 nt 12x8x24", "tb=1,n=9": "f32 tn 9x16x20", "pad=4": None,
+             "type=1,compute=70": "f64 nn 12x16x20", "type=1,compute=70,ex=1,beta=1": None,
+             "type=14": "bf16 nn 12x16x20", "type=14,out=0": "bf16 nn 12x16x20 out=f32",
+             "type=2,compute=64,alpha=0.5": "f16 nn 12x16x20", "type=3,out=10,compute=72,alpha=2": "i8 nn 12x16x20",
+             "compute=77": "tf32 nn 12x16x20",
+             "batch=3": "f32 nn 12x16x20 batch=3", "type=1,compute=70,batch=2": "f64 nn 12x16x20 batch=2",
+             "type=14,batch=5,ta=1": "bf16 nt 12x16x20 batch=5"}
+    kinds["pad=4"] = "f32 nn 12x16x20 lda=24 ldb=20 ldc=20"
+    kinds["type=1,compute=70,ex=1,beta=1"] = "f64 nn 12x16x20"
+    learn(*[verdict("gemm " + problem, adds=int("beta" in call)) for call, problem in kinds.items()])
+    for call, problem in kinds.items():
+        becomes(call, "gemm " + problem, "taken")
+        becomes(call + ",wide=1", "gemm " + problem, "taken")
+
+
+def test_features():
+    """What we have not passes as it came, and is told where that is asked."""
+    for call, why in (("type=14,math=2", "math mode"), ("compute=74,ex=1", "compute type")):
+        fates, counts, said = run(call, MMTUNE_RUN_VERBOSE="1")
+        check(not fates and f"not served: {why}\n" in said, f"{call}: {fates} {said}")
+        check(counts.get("cublasGemmEx", 0) == 1, f"{call}: {counts}")
+
+
+def test_lt():
+    """Epilogues, workspaces and matrices of cublasLtMatmul."""
+    bias = "gemm f32 nn 12x16x20 bias=column"
+    learn(verdict("gemm f32 nn 12x16x20", client="cublaslt"), verdict("gemm f32 nn 12x16x20", client="cublaslt", adds=1),
+          verdict("gemm bf16 nt 12x16x20 bias=column", client="cublaslt"), verdict(bias, client="cublaslt"),
+          *[verdict(problem + " activation=" + name, client="cublaslt")
+            for name in ("relu", "gelu_tanh") for problem in (bias, "gemm f32 nn 12x16x20")])
+    def lt(call, problem, fate="taken"):
+        becomes("lt=1," + call, "gemm " + problem, fate, client="cublaslt")
+    plain = "f32 nn 12x16x20"
+    lt("two=1", plain)
+    lt("beta=1", plain)
+    lt("ta=1,type=14,epilogue=4", "bf16 nt 12x16x20 bias=column")
+    lt("epilogue=4", plain + " bias=column")
+    lt("epilogue=2", plain + " activation=relu")
+    lt("epilogue=6", plain + " bias=column activation=relu")
+    lt("epilogue=32", plain + " activation=gelu_tanh")
+    lt("epilogue=36", plain + " bias=column activation=gelu_tanh")
+    lt("device=1,beta=1", plain, "pointer mode")
+    lt("batch=2", plain + " batch=2", "no verdict")
+    fates, _, said = run("lt=1,beta=1,two=1", MMTUNE_RUN_VERBOSE="1")
+    check(not fates and "not served: C apart from D\n" in said, f"{fates} {said}")
+
+
+SPLIT = "simt TILE_M=32 TILE_N=32 TILE_K=16 SPLIT_K=2"
+
+
+def test_workspaces():
+    """A plan with a workspace uses the handle's, or a part of ours; none where a graph is captured."""
+    problem, need = "gemm f32 nn 12x16x512", 2 * 12 * 16 * 4
+    learn(verdict(problem, configuration=SPLIT))
+    call = "n=12,m=16,k=512"
+    becomes(call + ",count=3", problem, "taken", 3)
+    becomes(call + ",ws=65536", problem, "taken")
+    becomes(call + ",ws=65536,capture=1", problem, "taken")
+    becomes(call + ",ws=512", problem, "workspace")
+    becomes(call + ",ws=65536,stream=1", problem, "taken")
+    becomes(call + ",capture=1", problem, "workspace")
+    becomes(call + ",ws=512,late=2", problem, "taken")
+    becomes(call, problem, "plan failed", MMTUNE_RUN_WORKSPACE=str(need - 1))
+    becomes(call, problem, "taken", MMTUNE_RUN_WORKSPACE="4K")
+    fates, _, _ = run(*[f"{call},stream={i},keep={int(i > 1)}" for i in range(1, 12)])
+    check(fates == {("cublas", problem): {"taken": 8, "workspace": 3}}, f"eight parts: {fates}")
+
+
+def test_fork():
+    """A child of a process that had not begun is served, one of a process that had passes and writes nothing."""
+    problem = "gemm f32 nn 12x16x20"
+    learn(verdict(problem))
+    fates, counts, _ = run("fork=1")
+    check(fates == {("cublas", problem): {"taken": 1}}, f"a child that begins: {fates} {counts}")
+    fates, counts, _ = run("count=2", "fork=1,count=3")
+    check(fates == {("cublas", problem): {"taken": 2}} and counts["cublasSgemm_v2"] == 3, f"{fates} {counts}")
+
+
+def test_context():
+    """In a context that is not the device's primary one the library computes."""
+    problem = "gemm f32 nn 12x16x20"
+    learn(verdict(problem))
+    fates, _, _ = run("count=1", "foreign=1,count=2,keep=1")
+    check(fates == {("cublas", problem): {"taken": 1, "other context": 2}}, f"{fates}")
+    fates, counts, _ = run("foreign=1")
+    check(not fates and counts["cublasSgemm_v2"] == 1, f"{fates} {counts}")
+
+
+def test_record():
+    """Nothing is taken over; the first ten calls are timed, but for captured ones."""
+    problem = "gemm f32 nn 12x16x20"
+    learn(verdict(problem))
+    becomes("count=14,ws=4096", problem, "recorded", 14, MMTUNE_RUN_RECORD="1", MMTUNE_RUN_ID="mine",
+            MMT_FAKE_CUBLAS_US="300")
+    line = run.lines[0]
+    check(line["run"] == "mine" and line["workspace"] == 4096 and line["library"] == VERSION and
+          os.path.samefile(line["path"], FAKES + "/libcublas.so.13"), f"{line}")
+    timed, ns = sum(x.get("timed", 0) for x in run.lines), sum(x.get("ns", 0) for x in run.lines)
+    check(timed == 10 and abs(ns - 3e6) < 1e4, f"{run.lines}")
+    becomes("count=5,capture=1", problem, "recorded", 5, MMTUNE_RUN_RECORD="1")
+    check(not any("timed" in line for line in run.lines), f"{run.lines}")
+
+
+def test_check():
+    """The first three calls of a kind are computed by both, and a line tells of the first."""
+    problem = "gemm f32 nn 12x16x20"
+    learn(verdict(problem), verdict(problem, adds=1), verdict("gemm bf16 nn 12x16x20 bias=column", client="cublaslt"))
+    for call in ("count=5", "count=5,beta=2", "count=5,lt=1,type=14,epilogue=4"):
+        fates, counts, said = run(call, MMTUNE_RUN_CHECK="1")
+        check([list(f.values()) for f in fates.values()] == [[5]] and "taken" in list(fates.values())[0], f"{fates}")
+        name = "cublasLtMatmul" if "lt" in call else "cublasSgemm_v2"
+        check(counts[name] == 3 and said.count("mmtune: check: ") == 1 and ": right, " in said, f"{counts} {said}")
+    fates, counts, said = run("count=2,capture=1", MMTUNE_RUN_CHECK="1")
+    check("cublasSgemm_v2" not in counts and "check" not in said, f"{counts} {said}")
+
+
+def test_words():
+    """One line for each kind, and its time saved; NVTX is missed once."""
+    problem = "gemm f32 nn 12x16x20"
+    learn(verdict(problem, 10, 35))
+    _, _, said = run("count=9", MMTUNE_RUN_VERBOSE="1", MMTUNE_RUN_NVTX="1")
+    check(said.count(problem + ": naive") == 1 and "3.50 times as fast as " + VERSION in said, said)
+    check(said.count("no NVTX ranges") == 1, said)
+    check(sum(line["saved_ns"] for line in run.lines) == 9 * 25000, f"{run.lines}")
+
+
+def test_exports():
+    """Nothing but names of cuBLAS is shown, and no library of CUDA is needed."""
+    shown = subprocess.run(["nm", "-D", "--defined-only", LIBRARY], capture_output=True, text=True, check=True).stdout
+    names = [line.split()[-1] for line in shown.splitlines()]
+    check(len(names) == 23 and all(n.startswith("cublas") and "@" not in n for n in names), shown)
+    needed = subprocess.run(["readelf", "-d", LIBRARY], capture_output=True, text=True, check=True).stdout
+    check("NEEDED" in needed and not re.search(r"NEEDED.*(cuda|cublas|nvrtc|mmtune)", needed), needed)
+
+
+for part in sys.argv[6:] or [n[5:] for n in list(globals()) if n.startswith("test_")]:
+    globals()["test_" + part]()
+end("cublas", folder)
