@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tuner"))
 from checks import check, end, make_home
 
 LIBRARY, CLIENT, MAKER, FAKES, CARD = sys.argv[1:6]
