@@ -1,0 +1,166 @@
+/* The table of calls: kinds are found again, counts of all threads are written down once.
+ * The device is one that need not be there. */
+#include "dropin/calls.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "tests/support/test.h"
+
+enum { KINDS = 300, THREADS = 4, ROUNDS = 20, ALL = 6000 };
+
+static struct mmt_calls *calls;
+
+static struct mmt_call make_call(int64_t m)
+{
+    const mmt_problem problem = mmt_gemm_problem(MMT_F32, m, 8, 8);
+    struct mmt_call call;
+    memset(&call, 0, sizeof call);
+    call.client = MMT_CLIENT_CUBLAS;
+    mmt_problem_normalise(&problem, &call.problem, NULL);
+    return call;
+}
+
+static void *count(void *unused)
+{
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 1; i <= KINDS; i++) {
+            const struct mmt_call call = make_call(i);
+            mmt_slot_count(mmt_calls_slot(calls, &call), MMT_FATE_RECORDED);
+        }
+    return NULL;
+}
+
+static void test_counts(void)
+{
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        CHECK(!pthread_create(&threads[i], NULL, count, NULL));
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void test_slot(void)
+{
+    const struct mmt_call call = make_call(7);
+    struct mmt_call other = call;
+    struct mmt_slot *slot = mmt_calls_slot(calls, &call);
+    enum mmt_fate fate;
+
+    CHECK(slot == mmt_calls_slot(calls, &call));
+    other.workspace = 1;
+    CHECK(slot == mmt_calls_slot(calls, &other));
+    other.adds = true;
+    CHECK(slot != mmt_calls_slot(calls, &other));
+    other = call;
+    other.client = MMT_CLIENT_CUBLASLT;
+    CHECK(slot != mmt_calls_slot(calls, &other));
+    CHECK(mmt_call_equal(mmt_slot_call(slot), &call));
+    CHECK(!mmt_slot_plan(slot, &fate) && fate == MMT_FATE_RECORDED);
+    CHECK_EQ_STR(mmt_slot_label(slot), "");
+    for (int i = 1; i <= MMT_TIMED_CALLS; i++)
+        CHECK(mmt_slot_take_timing(slot) == i);
+    for (int i = 1; i <= MMT_CHECKED_CALLS; i++)
+        CHECK(mmt_slot_take_check(slot) == i);
+    CHECK(!mmt_slot_take_timing(slot) && !mmt_slot_take_check(slot));
+    mmt_slot_time(slot, 2e-6);
+    mmt_slot_time(slot, 4e-6);
+}
+
+/* One that is full answers NULL, and keeps what it has. */
+static void test_full(void)
+{
+    int found = 0;
+    for (int i = KINDS + 1; i <= ALL; i++) {
+        const struct mmt_call call = make_call(i);
+        found += mmt_calls_slot(calls, &call) != NULL;
+    }
+    CHECK(found > ALL / 2 && found < ALL - KINDS);
+    const struct mmt_call first = make_call(1);
+    CHECK(mmt_calls_slot(calls, &first) != NULL);
+}
+
+/* A child has no keeper: there every call passes. */
+static void test_fork(void)
+{
+    const struct mmt_call call = make_call(1);
+    int status = 0;
+    const pid_t child = fork();
+    if (!child)
+        exit(mmt_calls_slot(calls, &call) != NULL);
+    CHECK(waitpid(child, &status, 0) == child && !status);
+}
+
+/* By another process, once the one that counted has ended. */
+static void test_written(const char *folder)
+{
+    struct mmt_recording recording;
+    struct mmt_text path = { 0 };
+    int64_t all = 0, timed = 0;
+    mmt_error err;
+    FILE *list;
+    char file[256] = "";
+
+    mmt_text_addf(&path, "ls %s/mmtune/*.jsonl", folder);
+    list = popen(mmt_text_string(&path), "r");
+    CHECK(list && fscanf(list, "%255s", file) == 1);
+    pclose(list);
+    if (!CHECK_OK(mmt_recording_read(file, true, &recording, &err), err))
+        return;
+    CHECK_EQ_STR(mmt_text_string(&recording.warnings), "");
+    for (size_t i = 0; i < recording.count; i++) {
+        const struct mmt_recorded *it = &recording.list[i];
+        all += it->fates[MMT_FATE_RECORDED];
+        timed += it->timed;
+        CHECK(it->fates[MMT_FATE_RECORDED] == ROUNDS * THREADS);
+        CHECK_EQ_STR(it->run, "this");
+        CHECK_EQ_STR(it->library, "cuBLAS 1.2.3");
+        CHECK(!it->timed || (it->seconds > 5.9e-6 && it->seconds < 6.1e-6));
+    }
+    CHECK(recording.count == KINDS && timed == 2);
+    CHECK(all == (int64_t) KINDS * ROUNDS * THREADS);
+    mmt_recording_free(&recording);
+    mmt_text_finish(&path);
+}
+
+static int serve(void)
+{
+    struct mmt_calls_options options;
+
+    setenv("MMTUNE_RUN_RECORD", "1", 1);
+    setenv("MMTUNE_RUN_WORKSPACE", "3M", 1);
+    setenv("MMTUNE_RUN_ID", "this", 1);
+    mmt_calls_read_options(&options);
+    CHECK(options.record && options.workspace == 3 << 20 && !options.check &&
+          options.f32_mode == MMT_F32_STRICT);
+    calls = mmt_calls_start("null:sm_90", "cuBLAS 1.2.3", "/nowhere", &options);
+    CHECK(mmt_calls_wait(calls, 60));
+    CHECK(mmt_calls_device(calls) != NULL);
+    test_counts();
+    test_slot();
+    test_fork();
+    test_full();
+    return test_end("calls, in a process that ends");
+}
+
+int main(void)
+{
+    char folder[] = "/tmp/mmtune-calls-XXXXXX";
+    char command[64];
+    int status = 0;
+
+    CHECK(mkdtemp(folder) != NULL);
+    setenv("XDG_STATE_HOME", folder, 1);
+    fflush(NULL);
+    const pid_t child = fork();
+    if (!child)
+        exit(serve());
+    CHECK(waitpid(child, &status, 0) == child && !status);
+    test_written(folder);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CHECK(!system(command));
+    return test_end("calls");
+}
