@@ -12,8 +12,7 @@
 #include "base/clock.h"
 #include "dropin/table.h"
 
-/* ---- looking up ---------------------------------------------------------------------
- */
+/* ---- looking up ------------------------------------------------------------------ */
 
 static uint64_t tag_of(const struct mmt_call *call)
 {
@@ -78,8 +77,7 @@ const char *mmt_slot_label(const struct mmt_slot *slot)
     return mmt_slot_plan(slot, &fate) && slot->label ? slot->label : "";
 }
 
-/* ---- counting ------------------------------------------------------------------------
- */
+/* ---- counting -------------------------------------------------------------------- */
 
 void mmt_slot_count(struct mmt_slot *slot, enum mmt_fate fate)
 {
@@ -127,8 +125,7 @@ void mmt_calls_pass(struct mmt_calls *calls, const char *what)
     }
 }
 
-/* ---- beginning and ending ------------------------------------------------------------
- */
+/* ---- beginning and ending -------------------------------------------------------- */
 
 enum { MOST_DEVICES = 64 };
 

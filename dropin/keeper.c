@@ -27,9 +27,7 @@ __attribute__((format(printf, 2, 3))) static void say(const struct mmt_calls *ca
     fprintf(stderr, "mmtune: %s: %s\n", calls->name, line);
 }
 
-/* ---- plans
- * -----------------------------------------------------------------------------
- */
+/* ---- plans ----------------------------------------------------------------------- */
 
 static char *print_label(const struct mmt_calls *calls, const struct mmt_verdict *verdict)
 {
@@ -129,9 +127,7 @@ static void make_plans(struct mmt_calls *calls, mmt_device *device)
         give_up_waiting(calls);
 }
 
-/* ---- what was counted
- * -------------------------------------------------------------------
- */
+/* ---- what was counted ------------------------------------------------------------ */
 
 static long long take_new(atomic_llong *counter, long long *told)
 {
@@ -211,9 +207,7 @@ static void name_features(struct mmt_calls *calls)
             unseen, MMT_MOST_SLOTS);
 }
 
-/* ---- the thread
- * -------------------------------------------------------------------------
- */
+/* ---- the thread ------------------------------------------------------------------ */
 
 static mmt_device *open_device(struct mmt_calls *calls)
 {

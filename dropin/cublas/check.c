@@ -21,8 +21,7 @@
 #include "device/device.h"
 #include "dropin/cublas/serve.h"
 
-/* ---- numbers
- * --------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------- */
 
 static double read_number(mmt_type type, const char *at)
 {
@@ -63,8 +62,7 @@ static double roundoff(mmt_type type)
     }
 }
 
-/* ---- the matrices on the host
- * ---------------------------------------------------------- */
+/* ---- the matrices on the host ---------------------------------------------------- */
 
 struct copies {
     const mmt_problem *problem;
@@ -95,8 +93,7 @@ static char *read_device(mmt_device *device, mmt_operand from, size_t bytes)
     return to;
 }
 
-/* ---- the bound
- * ------------------------------------------------------------------------- */
+/* ---- the bound ------------------------------------------------------------------- */
 
 /* The norms of `count` vectors of k elements; those of one vector are `along` apart, and
  * the vectors' first ones `across`, in elements. */
@@ -170,8 +167,7 @@ static double find_worst(const struct copies *it)
     return worst;
 }
 
-/* ---- a call
- * ---------------------------------------------------------------------------- */
+/* ---- a call ---------------------------------------------------------------------- */
 
 /* A call that agrees is told once a kind, one that does not each time. */
 static void tell(const struct mmt_request *request, struct mmt_slot *slot, double worst,

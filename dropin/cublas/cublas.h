@@ -79,6 +79,7 @@ enum {
     LT_DESC_SCALE_D = 20,
     LT_DESC_AMAX_D = 21,
     LT_DESC_BIAS_TYPE = 26,
+    LT_DESC_EMULATION = 38,
 };
 
 /* cublasFillMode_t */

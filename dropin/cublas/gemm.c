@@ -27,8 +27,7 @@ struct arguments {
     int compute, algorithm;
 };
 
-/* ---- passing
- * --------------------------------------------------------------------------- */
+/* ---- passing --------------------------------------------------------------------- */
 
 #define HEAD             g->handle, g->trans_a, g->trans_b, g->m, g->n, g->k, g->alpha
 #define TYPED(x)         x.data, x.type, x.ld
@@ -80,8 +79,7 @@ static int pass(const struct mmt_request *request, void *out)
     return CUBLAS_NOT_INITIALIZED;
 }
 
-/* ---- serving
- * --------------------------------------------------------------------------- */
+/* ---- serving --------------------------------------------------------------------- */
 
 /* Reads the handle's modes; a handle that is none is for the library. */
 static const char *ask_modes(void *handle, int *math, int *pointers)

@@ -1,6 +1,5 @@
-/* cublasLtMatmul: its descriptors are read by their getters. */
-#include <string.h>
-
+/* cublasLtMatmul. */
+#include "dropin/cublas/descriptors.h"
 #include "dropin/cublas/real.h"
 #include "dropin/cublas/serve.h"
 
@@ -27,89 +26,23 @@ static int pass(const struct mmt_request *request, void *out)
                 : CUBLAS_NOT_INITIALIZED;
 }
 
-/* ---- layouts
- * --------------------------------------------------------------------------- */
-
-struct layout {
-    int32_t type, order, batch;
-    uint64_t rows, columns;
-    int64_t ld, stride, plane;
-    uint32_t batch_mode;
-};
-
-static bool read_layout(void *layout, struct layout *out)
-{
-    __typeof__(&cublasLtMatrixLayoutGetAttribute) get =
-        MMT_REAL(cublasLtMatrixLayoutGetAttribute);
-
-#define GET(attribute, member)                                                           \
-    get(layout, attribute, &out->member, sizeof out->member, NULL)
-    memset(out, 0, sizeof *out);
-    if (!get || !layout || GET(LT_LAYOUT_TYPE, type) || GET(LT_LAYOUT_ORDER, order) ||
-        GET(LT_LAYOUT_ROWS, rows) || GET(LT_LAYOUT_COLUMNS, columns) ||
-        GET(LT_LAYOUT_LD, ld) || GET(LT_LAYOUT_BATCH, batch))
-        return false;
-    if (out->batch != 1 && GET(LT_LAYOUT_STRIDE, stride))
-        return false;
-    if (GET(LT_LAYOUT_BATCH_MODE, batch_mode)) /* older versions have strides alone */
-        out->batch_mode = 0;
-    return true;
-#undef GET
-}
-
-static struct mmt_matrix make_matrix(const void *data, const struct layout *layout)
+static struct mmt_matrix make_matrix(const void *data, const struct mmt_layout *layout)
 {
     return (struct mmt_matrix){ data, layout->type, layout->ld, layout->stride };
 }
 
-/* ---- the descriptor
- * -------------------------------------------------------------------- */
+/* ---- what we have not ------------------------------------------------------------ */
 
-struct desc {
-    int32_t compute, scale, pointers, trans_a, trans_b, trans_c, fill;
-    uint32_t epilogue;
-    const void *bias, *scales[5];
-    int64_t bias_stride;
-    int32_t bias_type;
-};
-
-/* Scales are later versions': a getter that does not know one has none. */
-static bool read_desc(void *desc, struct desc *out)
-{
-    __typeof__(&cublasLtMatmulDescGetAttribute) get =
-        MMT_REAL(cublasLtMatmulDescGetAttribute);
-
-#define GET(attribute, member)                                                           \
-    get(desc, attribute, &out->member, sizeof out->member, NULL)
-    memset(out, 0, sizeof *out);
-    out->fill = CUBLAS_FULL;
-    out->bias_type = -1;
-    if (!get || !desc || GET(LT_DESC_COMPUTE, compute) || GET(LT_DESC_SCALE, scale) ||
-        GET(LT_DESC_POINTER_MODE, pointers) || GET(LT_DESC_TRANS_A, trans_a) ||
-        GET(LT_DESC_TRANS_B, trans_b) || GET(LT_DESC_TRANS_C, trans_c) ||
-        GET(LT_DESC_FILL, fill) || GET(LT_DESC_EPILOGUE, epilogue))
-        return false;
-    for (int i = 0; i < 5; i++)
-        if (GET(LT_DESC_SCALE_A + i, scales[i]))
-            out->scales[i] = NULL;
-    if (out->epilogue & LT_EPILOGUE_BIAS &&
-        (GET(LT_DESC_BIAS, bias) || GET(LT_DESC_BIAS_STRIDE, bias_stride)))
-        return false;
-    if (out->epilogue & LT_EPILOGUE_BIAS && GET(LT_DESC_BIAS_TYPE, bias_type))
-        out->bias_type = -1;
-    return true;
-#undef GET
-}
-
-static const char *check_desc(const struct desc *desc, const struct layout *d)
+static const char *check_desc(const struct mmt_desc *desc, const struct mmt_layout *d)
 {
     if (desc->scale != mmt_map_scale(desc->compute))
         return "scale type";
     if (desc->trans_c != CUBLAS_N || desc->fill != CUBLAS_FULL)
         return "transposed or triangular C";
-    for (int i = 0; i < 5; i++)
-        if (desc->scales[i])
-            return "scale pointers";
+    if (desc->scales)
+        return "scale pointers";
+    if (desc->emulation)
+        return "emulation";
     if (!(desc->epilogue & LT_EPILOGUE_BIAS))
         return NULL;
     if (!desc->bias)
@@ -119,14 +52,13 @@ static const char *check_desc(const struct desc *desc, const struct layout *d)
                : NULL;
 }
 
-/* ---- a call
- * ---------------------------------------------------------------------------- */
+/* ---- a call ---------------------------------------------------------------------- */
 
 struct layouts {
-    struct layout a, b, c, d;
+    struct mmt_layout a, b, c, d;
 };
 
-static bool is_plain(const struct layout *layout, int32_t batch)
+static bool is_plain(const struct mmt_layout *layout, int32_t batch)
 {
     return layout->order == LT_COLUMN_MAJOR && layout->batch == batch &&
            !layout->batch_mode;
@@ -135,7 +67,7 @@ static bool is_plain(const struct layout *layout, int32_t batch)
 static const char *check_layouts(const struct arguments *g, const struct layouts *all,
                                  bool reads_c)
 {
-    const struct layout *c = &all->c, *d = &all->d;
+    const struct mmt_layout *c = &all->c, *d = &all->d;
 
     if (!is_plain(&all->a, d->batch) || !is_plain(&all->b, d->batch) ||
         !is_plain(d, d->batch))
@@ -148,7 +80,7 @@ static const char *check_layouts(const struct arguments *g, const struct layouts
 }
 
 /* Sizes that do not match are for the library. */
-static const char *fill_gemm(const struct arguments *g, const struct desc *desc,
+static const char *fill_gemm(const struct arguments *g, const struct mmt_desc *desc,
                              const struct layouts *all, struct mmt_gemm *gemm)
 {
     const bool ta = desc->trans_a != CUBLAS_N, tb = desc->trans_b != CUBLAS_N;
@@ -177,12 +109,12 @@ static const char *fill_gemm(const struct arguments *g, const struct desc *desc,
 static const char *describe(const struct arguments *g, struct mmt_request *request)
 {
     struct layouts all;
-    struct desc desc;
+    struct mmt_desc desc;
     const char *why;
 
-    if (!g->alpha || !g->beta || !read_desc(g->desc, &desc) ||
-        !read_layout(g->layout_a, &all.a) || !read_layout(g->layout_b, &all.b) ||
-        !read_layout(g->layout_d, &all.d))
+    if (!g->alpha || !g->beta || !mmt_desc_read(g->desc, &desc) ||
+        !mmt_layout_read(g->layout_a, &all.a) || !mmt_layout_read(g->layout_b, &all.b) ||
+        !mmt_layout_read(g->layout_d, &all.d))
         return "";
     request->scale = desc.scale;
     request->on_host = desc.pointers == CUBLAS_ON_HOST;
@@ -190,7 +122,7 @@ static const char *describe(const struct arguments *g, struct mmt_request *reque
         (why = fill_gemm(g, &desc, &all, &request->gemm)))
         return why;
     const bool reads_c = !request->on_host || mmt_map_scalar(desc.scale, g->beta) != 0;
-    if (reads_c && !read_layout(g->layout_c, &all.c))
+    if (reads_c && !mmt_layout_read(g->layout_c, &all.c))
         return "";
     request->bias = desc.bias;
     return check_layouts(g, &all, reads_c);

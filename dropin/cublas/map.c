@@ -3,8 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- types ----------------------------------------------------------------------------
- */
+/* ---- types ----------------------------------------------------------------------- */
 
 static int type_of(int cuda)
 {
@@ -84,8 +83,7 @@ static const char *choose_type(const struct mmt_gemm *gemm, int math,
     return "compute type";
 }
 
-/* ---- scalars
- * --------------------------------------------------------------------------- */
+/* ---- scalars --------------------------------------------------------------------- */
 
 int mmt_map_scale(int compute)
 {
@@ -141,8 +139,7 @@ double mmt_map_scalar(int scale, const void *value)
     }
 }
 
-/* ---- sizes
- * ----------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------- */
 
 /* What the library refuses, or has nothing to do for. */
 static bool is_for_library(const struct mmt_gemm *gemm)
@@ -200,8 +197,7 @@ const char *mmt_map_gemm(const struct mmt_gemm *gemm, int math,
     return mmt_problem_normalise(&problem, &out->problem, NULL) ? "sizes" : NULL;
 }
 
-/* ---- epilogues
- * ------------------------------------------------------------------------- */
+/* ---- epilogues ------------------------------------------------------------------- */
 
 /* A bias runs along a column of C: in rows, it has a value for each column. */
 bool mmt_map_epilogue(int epilogue, mmt_bias *bias, mmt_activation *activation)

@@ -15,8 +15,7 @@ static const char *const names[MMT_NUM_REAL] = {
 #undef REAL
 };
 
-/* ---- where it is ---------------------------------------------------------------------
- */
+/* ---- where it is ----------------------------------------------------------------- */
 
 struct search {
     const char *file; /* how its name begins */
@@ -68,8 +67,7 @@ void *mmt_real_find(enum mmt_real which)
     return found;
 }
 
-/* ---- which it is ---------------------------------------------------------------------
- */
+/* ---- which it is ----------------------------------------------------------------- */
 
 void mmt_real_path(char path[256])
 {

@@ -30,8 +30,7 @@ static int pass_timed(const struct mmt_served *served, struct mmt_slot *slot,
     return status;
 }
 
-/* ---- what ours needs
- * ------------------------------------------------------------------- */
+/* ---- what ours needs ------------------------------------------------------------- */
 
 static bool is_aligned(const struct mmt_request *request)
 {
@@ -75,8 +74,7 @@ static mmt_args make_args(const struct mmt_request *request)
     return args;
 }
 
-/* ---- taking over
- * ----------------------------------------------------------------------- */
+/* ---- taking over ----------------------------------------------------------------- */
 
 static mmt_status execute(struct mmt_served *served, struct mmt_slot *slot,
                           const struct mmt_request *request, const mmt_plan *plan,

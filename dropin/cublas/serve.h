@@ -29,9 +29,7 @@ int mmt_serve(struct mmt_request *request);
 /* Whether this thread is inside the library already, whose own calls pass. */
 bool mmt_serve_is_nested(void);
 
-/* ---- check.c
- * ---------------------------------------------------------------------------
- */
+/* ---- check.c --------------------------------------------------------------------- */
 
 /* Computes a request by the library into a copy of C, then by ours into C, waits for
  * both, and says on standard error how far they are apart: of the first of a kind, and
@@ -41,9 +39,7 @@ mmt_status mmt_check_call(const struct mmt_served *served, struct mmt_slot *slot
                           const struct mmt_request *request, const mmt_plan *plan,
                           const mmt_args *args, bool first);
 
-/* ---- ranges.c
- * --------------------------------------------------------------------------
- */
+/* ---- ranges.c -------------------------------------------------------------------- */
 
 /* An NVTX range in this thread, where the library of NVTX is there; else it is told once
  * on standard error. */

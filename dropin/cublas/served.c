@@ -6,8 +6,7 @@
 
 #include "dropin/cublas/real.h"
 
-/* ---- settings
- * -------------------------------------------------------------------------- */
+/* ---- settings -------------------------------------------------------------------- */
 
 static struct {
     pthread_once_t once;
@@ -33,8 +32,7 @@ enum mmt_override mmt_served_override(void)
     return settings.override;
 }
 
-/* ---- contexts
- * -------------------------------------------------------------------------- */
+/* ---- contexts -------------------------------------------------------------------- */
 
 enum { MOST_CONTEXTS = 64 };
 
@@ -161,8 +159,7 @@ struct mmt_served *mmt_served_current(bool *foreign)
     return it ? it->served : NULL;
 }
 
-/* ---- handles
- * --------------------------------------------------------------------------- */
+/* ---- handles --------------------------------------------------------------------- */
 
 enum { MOST_HANDLES = 1024, MOST_PROBES = 32, GONE = 1 };
 

@@ -25,10 +25,9 @@ enum mmt_override mmt_served_override(void);
  * one, in which plans do not run. Never locks once a context is known. */
 struct mmt_served *mmt_served_current(bool *foreign);
 
-/* ---- handles
- * ---------------------------------------------------------------------------
- *
- * A handle's workspace is the one that the program gave it last, until it sets a stream:
+/* ---- handles --------------------------------------------------------------------- */
+
+/* A handle's workspace is the one that the program gave it last, until it sets a stream:
  * that gives the handle the library's own again. One thread at a time uses a handle. */
 
 struct mmt_workspace {

@@ -85,8 +85,7 @@ static mmt_type type_of(int cuda)
                                : MMT_F32;
 }
 
-/* ---- matrices, column by column
- * -------------------------------------------------------- */
+/* ---- matrices, column by column -------------------------------------------------- */
 
 static struct matrix make(mmt_type type, int64_t rows, int64_t columns,
                           const struct words *is, int seed)
@@ -156,8 +155,7 @@ static void check(const struct call *it)
             }
 }
 
-/* ---- calls
- * ------------------------------------------------------------------------------ */
+/* ---- calls ----------------------------------------------------------------------- */
 
 /* A scalar as the compute type has it. */
 static void *scalar(int compute, double number, char buffer[8])

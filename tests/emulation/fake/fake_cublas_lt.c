@@ -18,6 +18,9 @@
 enum { SLOW = 11, UNFIT = 12, FAST = 13 };
 enum { RELU = 2, BIAS = 4, GELU = 32, DEFAULT = 1 }; /* cublasLtEpilogue_t */
 
+/* Descriptors have the sizes that are documented, since programs may copy them. */
+enum { DESC_BYTES = 256, LAYOUT_BYTES = 64 };
+
 struct desc {
     int32_t compute, scale, pointer_mode, transposes[3], fill;
     uint32_t epilogue;
@@ -40,6 +43,9 @@ struct layout {
     int32_t batch;
     int64_t stride;
 };
+
+_Static_assert(sizeof(struct desc) <= DESC_BYTES, "it fits");
+_Static_assert(sizeof(struct layout) <= LAYOUT_BYTES, "it fits");
 
 struct preference {
     uint32_t search, reductions;
@@ -189,7 +195,7 @@ EXPORT(int) cublasLtMatmulDescCreate(struct desc **out, int compute, int scale)
     fake_count(__func__);
     if (fake_type_of(scale) < 0 || fake_scalar_of(compute) < 0)
         return NOT_SUPPORTED;
-    *out = calloc(1, sizeof **out);
+    *out = calloc(1, DESC_BYTES);
     **out = (struct desc){ .compute = compute,
                            .scale = scale,
                            .fill = 2, /* full */
@@ -229,7 +235,7 @@ cublasLtMatrixLayoutCreate(struct layout **out, int type, uint64_t rows, uint64_
     fake_count(__func__);
     if (fake_type_of(type) < 0)
         return INVALID_VALUE;
-    *out = calloc(1, sizeof **out);
+    *out = calloc(1, LAYOUT_BYTES);
     **out = (struct layout){ (uint32_t) type, 0, rows, columns, ld, 1, 0 };
     return SUCCESS;
 }
