@@ -38,7 +38,7 @@ struct mmt_calls_options {
     bool verbose;          /* name the kernel of each kind once, on standard error */
     bool ranges;           /* an NVTX range around each call that is taken over */
     size_t workspace;      /* bytes that all workspaces of ours take together */
-    double wait;           /* seconds that the program's first call waits for plans */
+    double wait;           /* seconds that making a library's handle waits for plans */
     char run[48];          /* what lines of the recording are marked with */
     struct mmt_calls_work work; /* none, unless the client sets it */
 };

@@ -5,10 +5,13 @@
  * in, v that of C's type, |a| and |b| the Euclidean norms of a row of op(A) and of a
  * column of op(B), whose product no sum of magnitudes exceeds:
  *
- *   e = |alpha| |a| |b| (2 u (k + 2) + w + 4 v) + 2 u (|beta c| + |bias|)
- *   |ours - theirs| <= 2 (1.13 e + v |theirs|)
+ *   x = |alpha| |a| |b| + |beta c| + |bias|
+ *   e = |alpha| |a| |b| (2 u (k + 2) + w + 4 v) + 2 u x
+ *   |ours - theirs| <= 2 (1.13 e + t x + v |theirs|)
  *
- * w is what rounding of the factors adds, 2^-10 for tf32. 4 v is for libraries that
+ * w is what rounding of the factors adds, 2^-10 for tf32; t is 2^-11 for GELU, since
+ * hardware's tanh is no nearer. Where the program allows sums in f16, u is that of f16.
+ * 4 v is for libraries that
  * add up parts of a sum in C's type. 1.13 is the steepest slope of an activation. k
  * counts as 2^16 at most. Where one of them is not finite both must be. Of whole numbers
  * both are the same. */
@@ -67,6 +70,7 @@ static double roundoff(mmt_type type)
 struct copies {
     const mmt_problem *problem;
     double alpha, beta;
+    double u; /* of what the library may add up in */
     char *a, *b, *before, *ours, *theirs, *bias;
     double *rows, *columns; /* norms, of one matrix of the batch */
 };
@@ -126,15 +130,18 @@ static double bound(const struct copies *it, int64_t i, int64_t j, double before
                     double theirs)
 {
     const mmt_problem *p = it->problem;
-    const double u = roundoff(p->type == MMT_F64 ? MMT_F64 : MMT_F32);
+    const double u = it->u;
+    const double t = p->activation > MMT_RELU ? 0x1p-11 : 0;
     const double v = roundoff(p->out), w = p->type == MMT_TF32 ? 0x1p-10 : 0;
     const double k = (double) (p->k < 65536 ? p->k : 65536);
     const size_t out = mmt_type_size(p->out);
     const double bias = it->bias ? read_number(p->out, it->bias + (size_t) j * out) : 0;
     const double products = fabs(it->alpha) * it->rows[i] * it->columns[j];
-    const double e = products * (2 * u * (k + 2) + w + 4 * v) +
-                     2 * u * (fabs(it->beta * before) + fabs(bias));
-    return mmt_type_in(p->type, MMT_WHOLE_TYPES) ? 0 : 2 * (1.13 * e + v * fabs(theirs));
+    const double x = products + fabs(it->beta * before) + fabs(bias);
+    const double e = products * (2 * u * (k + 2) + w + 4 * v) + 2 * u * x;
+    return mmt_type_in(p->type, MMT_WHOLE_TYPES)
+               ? 0
+               : 2 * (1.13 * e + t * x + v * fabs(theirs));
 }
 
 /* How far an element is off, as a part of its bound; infinite where it may not be. */
@@ -230,8 +237,10 @@ mmt_status mmt_check_call(const struct mmt_served *served, struct mmt_slot *slot
                          .alpha = args->alpha,
                          .beta = args->beta };
     const mmt_problem *p = it.problem;
+    const bool half = request->gemm.compute == CUBLAS_16F;
     mmt_status status = MMT_ERROR_MEMORY;
 
+    it.u = roundoff(p->type == MMT_F64 ? MMT_F64 : half ? MMT_F16 : MMT_F32);
     if (!served->driver->cuStreamSynchronize(request->stream) &&
         read_operands(device, args, &it) &&
         compute_theirs(served, device, request, &it)) {

@@ -42,7 +42,8 @@ int cublasLtMatrixLayoutSetAttribute(void *layout, int attribute, const void *va
     X(lt, 0) X(epilogue, 1) X(two, 0) /* C is another matrix than D */                   \
     X(count, 1) X(threads, 1) X(capture, 0) X(fork, 0)                                   \
     X(keep, 0)     /* the handle of the call before */                                   \
-    X(foreign, 0)  /* the context is none of a device's primary ones */
+    X(foreign, 0)  /* the context is none of a device's primary ones */                  \
+    X(card, 0)     /* its number */
 /* clang-format on */
 
 struct words {
@@ -342,6 +343,15 @@ static void enter_foreign(void)
     set(&context);
 }
 
+static void enter_card(int ordinal)
+{
+    int (*retain)(void **, int) =
+        (int (*)(void **, int)) of_driver("cuDevicePrimaryCtxRetain");
+    int (*set)(void *) = (int (*)(void *)) of_driver("cuCtxSetCurrent");
+    void *context;
+    need(!retain(&context, ordinal) && !set(context), "no such card");
+}
+
 static void run_text(char *text)
 {
     struct call call = { .handle = NULL };
@@ -351,6 +361,8 @@ static void run_text(char *text)
         call.handle = last_handle;
     if (call.is.foreign != 0)
         enter_foreign();
+    if (call.is.card != 0)
+        enter_card((int) call.is.card);
     if (call.is.capture != 0)
         *(int *) of_driver("fake_capture") = 1;
     if (call.is.threads > 1)

@@ -182,6 +182,17 @@ def test_context():
     check(not fates and counts["cublasSgemm_v2"] == 1, f"{fates} {counts}")
 
 
+def test_cards():
+    """Each card has plans and a keeper of its own."""
+    problem = "gemm f32 nn 12x16x20"
+    with open(folder + "/cards", "a", encoding="utf-8") as cards:
+        cards.write("0000:02:00.0 40 1500 0\n")
+    learn(verdict(problem))
+    fates, _, said = run("count=1", "card=1,count=2", "card=0,count=4", MMTUNE_RUN_VERBOSE="1")
+    check(fates == {("cublas", problem): {"taken": 7}}, f"{fates} {said}")
+    check(all(f"mmtune: cuda:{i}: {problem}" in said for i in range(2)), said)
+
+
 def test_record():
     """Nothing is taken over; the first ten calls are timed, but for captured ones."""
     problem = "gemm f32 nn 12x16x20"
