@@ -34,6 +34,7 @@ static const struct verb {
     { "merge", mmt_verb_merge, "make one profile of several of one device", whole },
     { "bench", mmt_verb_bench, "time our kernels beside other libraries'", untouched },
     { "study", mmt_verb_study, "do a paper's experiment again, on this device", tables },
+    { "run", mmt_verb_run, "run a program of cuBLAS with the faster kernels", NULL },
     { "--worker", mmt_verb_worker, NULL, NULL },
     { "--openblas", mmt_verb_openblas, NULL, NULL },
 };

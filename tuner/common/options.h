@@ -30,6 +30,7 @@ int mmt_verb_merge(int argc, char **argv);
 int mmt_verb_bench(int argc, char **argv);
 int mmt_verb_study(int argc, char **argv);
 int mmt_verb_recorded(int argc, char **argv);
+int mmt_verb_run(int argc, char **argv);
 
 /* From then on SIGINT and SIGTERM end the program at once, with MMT_EXIT_INTERRUPTED and
  * a line on stderr: "mmtune VERB: interrupted; SAVED". */
@@ -99,6 +100,14 @@ enum mmt_option {
     MMT_OPTION_WHY,
     MMT_OPTION_COMMON,
     MMT_OPTION_ALL,
+    MMT_OPTION_RECORD,
+    MMT_OPTION_CHECK,
+    MMT_OPTION_VERBOSE,
+    MMT_OPTION_NVTX,
+    MMT_OPTION_WORKSPACE,
+    MMT_OPTION_WAIT,
+    MMT_OPTION_NO_AUDIT,
+    MMT_OPTION_BLAS,
     MMT_OPTION_OUTPUT,
     MMT_OPTION_CSV,
     MMT_OPTION_HTML,
@@ -140,6 +149,7 @@ struct mmt_command {
     const struct mmt_take *takes;
     size_t num_takes;
     int most_words; /* that are no options */
+    bool leads;     /* the first of them leads a command of others: all behind it, too */
 };
 
 /* The members takes and num_takes of an array. */

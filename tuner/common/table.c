@@ -72,6 +72,12 @@ static const char *const *ld_words(void)
     return names;
 }
 
+static const char *const *f32_words(void)
+{
+    static const char *const names[] = { "strict", "emulated", NULL };
+    return names;
+}
+
 /* ---- the table ------------------------------------------------------------------- */
 
 static const struct row {
@@ -100,10 +106,10 @@ static const struct row {
                               "tune what programs computed here, the greatest share of "
                               "time first, and find whether ours or their library is "
                               "faster; FILE: a recording in place of the device's own" },
-    [MMT_OPTION_F32] = { "--f32", 0, "NAME", mmt_option_read_choice, "tune",
-                         "{}; of programs' f32: emulated may also use tensor cores, as "
-                         "a program under `mmtune run --f32 emulated` does; default: "
-                         "strict" },
+    [MMT_OPTION_F32] = { "--f32", 0, "NAME", mmt_option_read_choice, "tune, run",
+                         "{}; of programs' f32: emulated may also use tensor cores, "
+                         "within a bound of its own; default: strict",
+                         f32_words },
     [MMT_OPTION_OP] = { "--op", 'p', "NAME", mmt_option_read_op,
                         "tune, verify, show, diff", "what is computed: {}; default: gemm",
                         op_words },
@@ -222,6 +228,28 @@ static const struct row {
                             "only problems that both profiles have" },
     [MMT_OPTION_ALL] = { "--all", 'a', NULL, mmt_option_read_flag, "diff",
                          "every problem, and every kernel of either profile" },
+    [MMT_OPTION_RECORD] = { "--record", 0, NULL, mmt_option_read_flag, "run",
+                            "take nothing over, write down what is multiplied" },
+    [MMT_OPTION_CHECK] = { "--check", 0, NULL, mmt_option_read_flag, "run",
+                           "also compute the first calls of each kind by the library, "
+                           "and compare" },
+    [MMT_OPTION_VERBOSE] = { "--verbose", 'v', NULL, mmt_option_read_flag, "run",
+                             "name the kernel of each kind of call once" },
+    [MMT_OPTION_NVTX] = { "--nvtx", 0, NULL, mmt_option_read_flag, "run",
+                          "an NVTX range around each call that is taken over" },
+    [MMT_OPTION_WORKSPACE] = { "--workspace", 0, "BYTES", mmt_option_read_bytes, "run",
+                               "of a device that our kernels may take in all; default: "
+                               "256M",
+                               NULL, 0, 1000000000000000 },
+    [MMT_OPTION_WAIT] = { "--wait", 0, "SECONDS", mmt_option_read_seconds, "run",
+                          "that the program's first call may wait until kernels are "
+                          "ready; default: 0 s, until then calls pass",
+                          NULL, 0, 86400 },
+    [MMT_OPTION_NO_AUDIT] = { "--no-audit", 0, NULL, mmt_option_read_flag, "run",
+                              "leave out the auditor, by which programs that find cuBLAS "
+                              "by dlsym are reached, too" },
+    [MMT_OPTION_BLAS] = { "--blas", 0, NULL, mmt_option_read_flag, "run",
+                          "also sgemm and dgemm of BLAS, with matrices in host memory" },
     [MMT_OPTION_OUTPUT] = { "--output", 'o', "FILE", mmt_option_read_word,
                             "tune, emit, merge, study", "default: standard output" },
     [MMT_OPTION_CSV] = { "--csv", 0, "FILE", mmt_option_read_word, "bench",
@@ -240,7 +268,7 @@ static const struct row {
                           "one JSON document instead of text" },
     [MMT_OPTION_HELP] = { "--help", 'h', NULL, NULL,
                           "tune, devices, suites, templates, emit, verify, regret, show, "
-                          "diff, merge, bench, study, recorded",
+                          "diff, merge, bench, study, recorded, run",
                           "this text" },
 };
 
@@ -392,13 +420,15 @@ enum { FIRST_LONG = 256 };
 
 struct getopt_tables {
     struct option words[MMT_NUM_OPTIONS + 1];
-    char letters[2 * MMT_NUM_OPTIONS + 2];
+    char letters[2 * MMT_NUM_OPTIONS + 3];
 };
 
 static void fill_tables(const struct mmt_command *command, struct getopt_tables *tables)
 {
     struct option *word = tables->words;
     char *letter = tables->letters;
+    if (command->leads)
+        *letter++ = '+';
     *letter++ = ':';
     for (int i = 0; i < MMT_NUM_OPTIONS; i++) {
         const struct row *row = &rows[i];

@@ -1,0 +1,230 @@
+/* mmtune run */
+#include "tuner/cli/run.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tuner/common/options.h"
+
+static const char about[] =
+    "usage: mmtune run [OPTION...] [--] PROGRAM [ARGUMENT...]\n\n"
+    "Runs a program that multiplies by cuBLAS, unchanged. Each product goes to the\n"
+    "faster one, by verdicts of the device's profile; where there is none it passes.\n"
+    "At the end it tells on stderr what became of the calls.\n\n"
+    "`mmtune run --record -- python serve.py` takes nothing over and records what is\n"
+    "multiplied, `mmtune --device 0 --recorded` tunes that, and from then on\n"
+    "`mmtune run -- python serve.py` runs faster, never slower.\n\n"
+    "Exit status: the program's, or 128 and the signal that killed it; 126 where it\n"
+    "cannot be started, 127 where there is none; 1 failed, 2 wrong usage.\n";
+
+struct request {
+    bool record, check, verbose, nvtx, no_audit, blas;
+    bool has_workspace, has_wait;
+    const char *f32;
+    int64_t workspace;
+    double wait;
+};
+
+/* ---- where the libraries are ------------------------------------------------------- */
+
+struct library {
+    const char *name;
+    const char *built; /* its folder in a build */
+    const char *is;
+};
+static const struct library cublas = { "libmmtune-cublas.so", "dropin/cublas",
+                                       "the library that takes calls of cuBLAS over" };
+static const struct library audit = { "libmmtune-audit.so", "dropin/audit",
+                                      "the auditor for programs that use dlsym" };
+static const struct library blas = { "libmmtune-blas.so", "dropin/blas",
+                                     "the library that takes calls of BLAS over" };
+
+/* The folder above that of this program; "" where it cannot be told. */
+static void find_root(char root[PATH_MAX])
+{
+    const ssize_t length = readlink("/proc/self/exe", root, PATH_MAX - 1);
+    root[length > 0 ? length : 0] = '\0';
+    for (int i = 0; i < 2; i++) {
+        char *slash = strrchr(root, '/');
+        if (slash)
+            *slash = '\0';
+    }
+}
+
+/* In a build, beside this program where that is installed, and where it was to be. */
+static mmt_status find_library(const struct library *library, struct mmt_text *path,
+                               mmt_error *err)
+{
+    char root[PATH_MAX];
+    struct mmt_text looked = { 0 };
+    find_root(root);
+    for (int i = 0; i < 3; i++) {
+        struct mmt_text at = { 0 };
+        if (i == 0)
+            mmt_text_addf(&at, "%s/%s/", root, library->built);
+        else if (i == 1)
+            mmt_text_addf(&at, "%s/" MMT_LIBDIR "/mmtune/", root);
+        else
+            mmt_text_add(&at, MMT_PREFIX "/" MMT_LIBDIR "/mmtune/");
+        mmt_text_addf(&looked, "%s%s", i ? ", " : "", mmt_text_string(&at));
+        mmt_text_add(&at, library->name);
+        const bool found = !access(mmt_text_string(&at), R_OK);
+        if (found)
+            mmt_text_add(path, mmt_text_string(&at));
+        mmt_text_finish(&at);
+        if (found)
+            break;
+    }
+    mmt_status status = MMT_OK;
+    if (!path->length)
+        status = mmt_fail(err, MMT_ERROR_NOT_FOUND,
+                          "%s, %s, is in none of %s: install mmtune whole, or build it",
+                          library->is, library->name, mmt_text_string(&looked));
+    else if (strpbrk(mmt_text_string(path), " :"))
+        status = mmt_fail(err, MMT_ERROR_ARGUMENT,
+                          "'%s' cannot be preloaded: a path in LD_PRELOAD has no space "
+                          "and no colon; install mmtune elsewhere",
+                          mmt_text_string(path));
+    mmt_text_finish(&looked);
+    return status;
+}
+
+/* Puts a library before those that a variable of the dynamic linker's lists. */
+static mmt_status prepend(const char *variable, const char *others,
+                          const struct library *library, mmt_error *err)
+{
+    struct mmt_text list = { 0 };
+    mmt_status status = find_library(library, &list, err);
+    if (!status) {
+        if (others && *others)
+            mmt_text_addf(&list, ":%s", others);
+        if (setenv(variable, mmt_text_string(&list), 1))
+            status = mmt_fail(err, MMT_ERROR_MEMORY, "out of memory");
+    }
+    mmt_text_finish(&list);
+    return status;
+}
+
+/* ---- the program's environment ----------------------------------------------------- */
+
+/* What was not asked for is not taken from a run around this one. */
+static void set(const char *name, const char *value)
+{
+    if (value)
+        setenv(name, value, 1);
+    else
+        unsetenv(name);
+}
+
+static void set_flag(const char *name, bool on)
+{
+    set(name, on ? "1" : NULL);
+}
+
+/* Another for each run of this machine: its time in nanoseconds and this process. */
+static void make_id(char id[48])
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    snprintf(id, 48, "%llx-%lx", now.tv_sec * 1000000000ull + (unsigned long) now.tv_nsec,
+             (unsigned long) getpid());
+}
+
+static void set_options(const struct request *request, const char *id)
+{
+    char bytes[32], seconds[32];
+    snprintf(bytes, sizeof bytes, "%lld", (long long) request->workspace);
+    snprintf(seconds, sizeof seconds, "%.17g", request->wait);
+    set("MMTUNE_RUN_ID", id);
+    set_flag("MMTUNE_RUN_RECORD", request->record);
+    set_flag("MMTUNE_RUN_CHECK", request->check);
+    set_flag("MMTUNE_RUN_VERBOSE", request->verbose);
+    set_flag("MMTUNE_RUN_NVTX", request->nvtx);
+    set("MMTUNE_RUN_F32", request->f32);
+    set("MMTUNE_RUN_WORKSPACE", request->has_workspace ? bytes : NULL);
+    set("MMTUNE_RUN_WAIT", request->has_wait ? seconds : NULL);
+    if (request->record)
+        set("MMTUNE_RECORD", "1");
+}
+
+static mmt_status set_libraries(const struct request *request, mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    if (request->blas)
+        status = prepend("LD_PRELOAD", secure_getenv("LD_PRELOAD"), &blas, err);
+    if (!status)
+        status = prepend("LD_PRELOAD", secure_getenv("LD_PRELOAD"), &cublas, err);
+    if (!status && !request->no_audit)
+        status = prepend("LD_AUDIT", secure_getenv("LD_AUDIT"), &audit, err);
+    return status;
+}
+
+/* ---- the verb ---------------------------------------------------------------------- */
+
+static void say_none(const struct request *request, const char *why)
+{
+    if (why)
+        fprintf(stderr, "mmtune run: no call of %s arrived: %s\n",
+                request->blas ? "cuBLAS or BLAS" : "cuBLAS", why);
+    else
+        fprintf(stderr,
+                "mmtune run: no call of %s arrived: the program multiplied nothing by "
+                "it, has it linked in statically%s, or its processes live on or were "
+                "killed\n",
+                request->blas ? "cuBLAS or BLAS" : "cuBLAS",
+                request->no_audit ? ", finds it by dlsym (leave out --no-audit)" : "");
+}
+
+static int run(const struct request *request, char *const argv[])
+{
+    char id[48];
+    mmt_error err = { 0 };
+    struct mmt_text path = { 0 };
+    mmt_run_find_program(argv[0], &path);
+    const char *why = mmt_run_why_not(mmt_text_string(&path));
+    mmt_text_finish(&path);
+    if (set_libraries(request, &err))
+        return mmt_failed("run", &err);
+    make_id(id);
+    set_options(request, id);
+    const int status = mmt_run_program(argv, &err);
+    if (err.status) {
+        fprintf(stderr, "mmtune run: %s\n", err.text);
+        return status;
+    }
+    if (!mmt_run_report(id, request->record))
+        say_none(request, why);
+    return status;
+}
+
+int mmt_verb_run(int argc, char **argv)
+{
+    struct request it = { 0 };
+    const struct mmt_take takes[] = {
+        { .option = MMT_OPTION_RECORD, .out = &it.record },
+        { .option = MMT_OPTION_F32, .out = &it.f32 },
+        { .option = MMT_OPTION_CHECK, .out = &it.check },
+        { .option = MMT_OPTION_VERBOSE, .out = &it.verbose },
+        { .option = MMT_OPTION_NVTX, .out = &it.nvtx },
+        { .option = MMT_OPTION_WORKSPACE,
+          .out = &it.workspace,
+          .given = &it.has_workspace },
+        { .option = MMT_OPTION_WAIT, .out = &it.wait, .given = &it.has_wait },
+        { .option = MMT_OPTION_NO_AUDIT, .out = &it.no_audit },
+        { .option = MMT_OPTION_BLAS, .out = &it.blas },
+    };
+    const struct mmt_command command = { argv[0], about, MMT_TAKES(takes), INT_MAX,
+                                         .leads = true };
+    const int code = mmt_command_read(&command, argc, argv);
+    if (code >= 0)
+        return code;
+    if (optind == argc)
+        return mmt_wrong_usage(argv[0], "no program is named; name one behind --, such "
+                                        "as 'mmtune run -- python serve.py'");
+    return run(&it, argv + optind);
+}
