@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Programs of cuBLAS under `mmtune run`, recorded and then served: run_recorded.py MMTUNE PROGRAMS MAKER FAKES CARD
+
+PROGRAMS is the folder of the clients, MAKER makes a profile with verdicts, FAKES and CARD are the folders of a
+cuBLAS and of a card that are not there. Their results are exact, so that all that a client prints is the same
+whoever computes it; the stand-in tells how often each of its functions was called."""
+import os
+import re
+import subprocess
+import sys
+
+from os.path import abspath, dirname
+sys.path.insert(0, dirname(dirname(dirname(abspath(__file__)))) + "/tuner")
+from checks import check, end, make_home, write  # noqa: E402
+
+MMTUNE, PROGRAMS, MAKER, FAKES, CARD = sys.argv[1:6]
+folder, environment = make_home(MMTUNE_NVRTC="")
+environment.update(XDG_STATE_HOME=folder + "/state", MMT_FAKE_CARDS=write(folder, "cards", "0000:65:00.0 50 2000 0\n"),
+                   MMT_FAKE_CUBLAS_US="100", MMT_FAKE_CUBLAS_LOG=folder + "/log")
+for name in [n for n in environment if n.startswith("MMTUNE_R") or n in ("LD_PRELOAD", "LD_AUDIT")]:
+    del environment[name]
+# A build may have put the folder of the fakes on the path already.
+others = [f for f in environment.get("LD_LIBRARY_PATH", "").split(":")
+          if f and not (os.path.exists(f) and os.path.samefile(f, FAKES))]
+environment["LD_LIBRARY_PATH"] = ":".join([CARD, CARD + "/whole", FAKES, *others])
+
+CLIENTS = {
+    "linked": [PROGRAMS + "/products"],
+    "dlsym": [PROGRAMS + "/products_dlsym"],
+    "extension": [PROGRAMS + "/host", PROGRAMS + "/extension.so"],
+}
+ROUNDS = 3
+# What a client multiplies, as the report lists it, and by whom cuBLAS computes it.
+PRODUCTS = {
+    "gemm f32 nt 20x24x28": "cublasSgemm_v2",
+    "gemm f32 tn 20x24x28": "cublasSgemm_v2_64",
+    "gemm f32 nn 20x24x28": "cublasGemmEx",
+    "gemm f32 nn 20x24x28 batch=3": "cublasSgemmStridedBatched",
+    "gemm f64 nn 20x24x28": "cublasDgemm_v2",
+    "gemm f32 nn 20x24x28 bias=column activation=relu": "cublasLtMatmul",
+}
+
+
+def run(*words):
+    """What is printed, how often the stand-in computed by each function, and what is told on stderr."""
+    if os.path.exists(folder + "/log"):
+        os.remove(folder + "/log")
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, env=environment)
+    check(done.returncode == 0, f"{words} ends with {done.returncode}: {done.stderr}")
+    counts = dict.fromkeys(PRODUCTS.values(), 0)
+    with open(folder + "/log", encoding="utf-8") as f:
+        for name, calls in (line.split() for line in f):
+            if name in counts:
+                counts[name] += int(calls)
+    return done.stdout, counts, done.stderr
+
+
+def listed(said):
+    """The calls of each product in the report's table."""
+    found = re.findall(r" (\d+) +\S+(?: us| ms| s)?  [^(]*?  (gemm .*?)  \(", said)
+    return {problem: int(calls) for calls, problem in found}
+
+
+def test_record(name, words, processes):
+    """Recording changes nothing, whichever way a client reaches cuBLAS, and lists all products."""
+    out, counts, _ = run(*words)
+    recorded, reached, said = run(MMTUNE, "run", "--record", "--", *words)
+    calls = processes * ROUNDS
+    check(recorded == out and reached == counts, f"{name}: the same is computed by the same: {reached}, {counts}")
+    check(set(counts.values()) == {calls}, f"{name}: {counts}")
+    check(f"recorded {calls * len(PRODUCTS)} calls of {len(PRODUCTS)} kinds on cuda-card-that-is-not-there; "
+          "next: mmtune --device 0 --recorded\n" in said, f"{name}: {said}")
+    check(listed(said) == dict.fromkeys(PRODUCTS, calls), f"{name}: {listed(said)}\n{said}")
+
+
+def test_serve():
+    """What ours is faster at is taken over; the rest passes, and the report says why."""
+    faster = ["gemm f32 nt 20x24x28", "gemm f32 nn 20x24x28", "gemm f32 nn 20x24x28 batch=3",
+              "gemm f32 nn 20x24x28 bias=column activation=relu"]
+    verdicts = [f"{'cublaslt' if 'bias' in problem else 'cublas'},{problem},0,0,naive,cuBLAS 13.1.0,,10,20"
+                for problem in faster]
+    verdicts.append("cublas,gemm f32 tn 20x24x28,0,0,naive,cuBLAS 13.1.0,,20,10")
+    subprocess.run([MAKER, *verdicts], check=True, timeout=60, env=environment)
+    for name, words in CLIENTS.items():
+        out, _, _ = run(*words, str(ROUNDS))
+        served, reached, said = run(MMTUNE, "run", "--wait", "1m", "--", *words, str(ROUNDS))
+        check(served == out, f"{name} prints the same:\n{served}\n{out}")
+        check({problem for problem, function in PRODUCTS.items() if not reached[function]} == set(faster),
+              f"{name}: what reached cuBLAS: {reached}\n{said}")
+        taken, calls = ROUNDS * len(faster), ROUNDS * len(PRODUCTS)
+        check(f"took over {taken} of {calls} calls on cuda-card-that-is-not-there" in said and
+              f"which saved {10 * taken}.00 us" in said, f"{name}: {said}")
+        check(f"passed on: {ROUNDS} no verdict, {ROUNDS} library faster\n" in said, f"{name}: {said}")
+
+
+for client, command in CLIENTS.items():
+    test_record(client, [*command, str(ROUNDS)], 1)
+test_record("fork", [*CLIENTS["linked"], str(ROUNDS), "fork"], 2)
+test_record("several at once", ["sh", "-c", f"for i in 1 2 3 4; do {CLIENTS['dlsym'][0]} {ROUNDS} & done; wait"], 4)
+test_serve()
+end("programs recorded and served", folder)
