@@ -128,9 +128,10 @@ def test_program(environment):
 
 
 def test_installed(environment):
-    """The program starts by itself, and needs no library of a device."""
+    """The program starts by itself, finds what it preloads, and needs no library of a device."""
     program = installed("mmtune", os.path.join(root, "usr/local/bin"))
     run(f"{program} --version", environment)
+    run(f"{program} run true", environment)
     needed = run(f"readelf -d {program} $(find {root} -name 'libmmtune.so.*.*.*')", environment)
     libraries = set(re.findall(r"\(NEEDED\).*\[(.*)\]", needed))
     check(any(name.startswith("libc.so") for name in libraries) and
