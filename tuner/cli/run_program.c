@@ -82,7 +82,7 @@ static volatile pid_t program;
 static void pass_on(int number, siginfo_t *info, void *context)
 {
     const int kept = errno;
-    if (info->si_code != SI_KERNEL)
+    if (info->si_code != SI_KERNEL && program > 0)
         kill(program, number);
     errno = kept;
 }
@@ -95,6 +95,16 @@ static void answer_signals(void)
     for (int i = 0; i < NUM_PASSED; i++)
         if (!sigaction(passed_on[i], NULL, &before) && before.sa_handler != SIG_IGN)
             sigaction(passed_on[i], &action, NULL);
+}
+
+/* Once the program has ended, they end this one. */
+static void stop_answering(void)
+{
+    struct sigaction now;
+    program = 0;
+    for (int i = 0; i < NUM_PASSED; i++)
+        if (!sigaction(passed_on[i], NULL, &now) && now.sa_handler != SIG_IGN)
+            signal(passed_on[i], SIG_DFL);
 }
 
 /* ---- the process ------------------------------------------------------------------- */
@@ -136,6 +146,7 @@ static int wait_for(pid_t pid)
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
             return 1;
+    stop_answering();
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
