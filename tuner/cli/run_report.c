@@ -52,8 +52,9 @@ static void find_device(const char *stem, char id[64])
 static void report_recorded(const char *stem, const struct device_calls *sum)
 {
     char device[64];
-    fprintf(stderr, "mmtune run: recorded %lld calls of %zu kinds on %s",
-            (long long) sum->calls, sum->count, stem);
+    fprintf(stderr, "mmtune run: recorded %lld call%s of %zu kind%s on %s",
+            (long long) sum->calls, sum->calls == 1 ? "" : "s", sum->count,
+            sum->count == 1 ? "" : "s", stem);
     find_device(stem, device);
     if (device[0])
         fprintf(stderr, "; next: mmtune --device %s --recorded", device);

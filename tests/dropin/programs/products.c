@@ -3,9 +3,11 @@
  * It is built as three programs: linked to cuBLAS; with FIND, which looks its functions
  * up by dlsym, as XLA does; and as an extension, which `host` loads.
  *
- *     products [ROUNDS [fork]]      each product so often; also in a child that was
- *                                   forked before, and whose results follow */
+ *     products [ROUNDS [fork|one]]    each product so often; also in a child that was
+ *                                     forked before, and whose results follow; or the
+ *                                     first product alone */
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,13 +61,18 @@ static void tell(const char *name, int status, const void *bytes, size_t size)
 static _Alignas(256) float a[MOST], b[MOST], c[MOST], bias[M];
 static _Alignas(256) double a64[MOST], b64[MOST], c64[MOST];
 
+static void multiply_first(void *handle)
+{
+    const float alpha = 2, beta = 0;
+    const int status =
+        CALL(cublasSgemm_v2)(handle, 1, 0, M, N, K, &alpha, a, K, b, K, &beta, c, M);
+    tell("sgemm tn", status, c, sizeof *c * M * N);
+}
+
 static void multiply_f32(void *handle)
 {
     const float alpha = 2, beta = 0;
     int status =
-        CALL(cublasSgemm_v2)(handle, 1, 0, M, N, K, &alpha, a, K, b, K, &beta, c, M);
-    tell("sgemm tn", status, c, sizeof *c * M * N);
-    status =
         CALL(cublasSgemm_v2_64)(handle, 0, 1, M, N, K, &alpha, a, M, b, N, &beta, c, M);
     tell("sgemm nt", status, c, sizeof *c * M * N);
     status = CALL(cublasGemmEx)(handle, 0, 0, M, N, K, &alpha, a, 0, M, b, 0, K, &beta, c,
@@ -107,7 +114,7 @@ static void multiply_lt(void *handle)
     CALL(cublasLtMatmulDescDestroy)(desc);
 }
 
-static void multiply(int rounds)
+static void multiply(int rounds, bool one)
 {
     void *handle = NULL;
     fill(a, MOST, 1), fill(b, MOST, 2), fill(bias, M, 3);
@@ -115,6 +122,9 @@ static void multiply(int rounds)
     if (CALL(cublasCreate_v2)(&handle))
         exit(3);
     for (int i = 0; i < rounds; i++) {
+        multiply_first(handle);
+        if (one)
+            continue;
         multiply_f32(handle);
         multiply_f64(handle);
         multiply_lt(handle);
@@ -126,11 +136,12 @@ static void multiply(int rounds)
 __attribute__((visibility("default"))) int run_products(int argc, char **argv);
 int run_products(int argc, char **argv)
 {
-    const pid_t child = argc > 2 && !strcmp(argv[2], "fork") ? fork() : 0;
+    const char *how = argc > 2 ? argv[2] : "";
+    const pid_t child = !strcmp(how, "fork") ? fork() : 0;
     int status = 0;
     if (child > 0)
         waitpid(child, &status, 0);
-    multiply(argc > 1 ? atoi(argv[1]) : 1);
+    multiply(argc > 1 ? atoi(argv[1]) : 1, !strcmp(how, "one"));
     return status ? 3 : 0;
 }
 

@@ -4,8 +4,11 @@
 PROGRAMS is the folder of the clients, MAKER makes a profile with verdicts, FAKES and CARD are the folders of a
 cuBLAS and of a card that are not there. Their results are exact, so that all that a client prints is the same
 whoever computes it; the stand-in tells how often each of its functions was called."""
+import json
 import os
 import re
+import shutil
+import signal
 import subprocess
 import sys
 
@@ -93,9 +96,36 @@ def test_serve():
         check(f"passed on: {ROUNDS} no verdict, {ROUNDS} library faster\n" in said, f"{name}: {said}")
 
 
+def tune():
+    """`mmtune --recorded` until it has judged what was recorded; that verdict."""
+    words = [MMTUNE, "--json", "--device", "0", "--recorded", "--template", "naive", "--budget", "2c"]
+    verdicts = []
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment) as it:
+        for event in map(json.loads, it.stdout):
+            if event["event"] == "verdict":
+                verdicts.append(event)
+                it.send_signal(signal.SIGINT)
+    check(it.returncode in (0, 130) and len(verdicts) == 1, f"tuning ends with {it.returncode}: {verdicts}")
+    return verdicts[0]
+
+
+def test_commands():
+    """Record, tune, run: by the card's clock ours takes a millisecond, and the library two."""
+    words = [PROGRAMS + "/products", str(ROUNDS), "one"]
+    shutil.rmtree(folder + "/state")
+    environment["MMT_FAKE_CUBLAS_US"] = "2000"
+    out, _, said = run(MMTUNE, "run", "--record", "--", *words)
+    check(f"recorded {ROUNDS} calls of 1 kind on" in said, said)
+    tune()
+    served, reached, said = run(MMTUNE, "run", "--wait", "1m", "--", *words)
+    check(served == out and not any(reached.values()), f"all is taken over, and is the same: {reached}")
+    check(f"took over {ROUNDS} of {ROUNDS} calls" in said and f"which saved {ROUNDS}.000 ms" in said, said)
+
+
 for client, command in CLIENTS.items():
     test_record(client, [*command, str(ROUNDS)], 1)
 test_record("fork", [*CLIENTS["linked"], str(ROUNDS), "fork"], 2)
 test_record("several at once", ["sh", "-c", f"for i in 1 2 3 4; do {CLIENTS['dlsym'][0]} {ROUNDS} & done; wait"], 4)
 test_serve()
+test_commands()
 end("programs recorded and served", folder)
