@@ -43,7 +43,8 @@ int cublasLtMatrixLayoutSetAttribute(void *layout, int attribute, const void *va
     X(count, 1) X(threads, 1) X(capture, 0) X(fork, 0)                                   \
     X(keep, 0)     /* the handle of the call before */                                   \
     X(foreign, 0)  /* the context is none of a device's primary ones */                  \
-    X(card, 0)     /* its number */
+    X(card, 0)     /* its number */                                                     \
+    X(destroy, 0)  /* the handle, at last */
 /* clang-format on */
 
 struct words {
@@ -293,6 +294,8 @@ static void *run(void *argument)
         free(it.c.freed);
         free(it.expected.freed);
     }
+    if (is->destroy != 0)
+        need(!cublasDestroy_v2(it.handle), "cublasDestroy_v2");
     return NULL;
 }
 

@@ -60,85 +60,84 @@ def run(*calls, **variables):
     return fates, {name: int(n) for name, n in counts.items()}, said.stderr
 
 
-def becomes(call, problem, fate, count=1, client="cublas", **variables):
-    fates, counts, said = run(call, **variables)
-    check(fates.get((client, problem)) == {fate: count}, f"{call}: {fates}, not {fate}: {said}")
-    products = sum(n for name, n in counts.items() if re.match("cublas(LtMatmul$|.*[Gg]emm)", name))
-    check(products == (0 if fate == "taken" else count), f"{call}: the library computed {products} products")
+def become(*rows, **variables):
+    """Each row is a call, its problem, what becomes of it, how often, and by whom; one process makes all calls."""
+    expected, products = {}, 0
+    for call, problem, fate, *rest in rows:
+        times, client = rest[0] if rest else 1, rest[1] if len(rest) > 1 else "cublas"
+        at = expected.setdefault((client, "gemm " + problem), {})
+        at[fate] = at.get(fate, 0) + times
+        products += 0 if fate == "taken" else times
+    fates, counts, said = run(*[row[0] for row in rows], **variables)
+    for key in sorted({*fates, *expected}):
+        check(fates.get(key) == expected.get(key), f"{key} {variables}: {fates.get(key)}, not {expected.get(key)}\n{said}")
+    found = sum(n for name, n in counts.items() if re.match("cublas(LtMatmul$|.*[Gg]emm)", name))
+    check(found == products, f"{rows}: the library computed {found} products, not {products}: {counts}")
 
 
 def test_routes():
     """A product of f32, 16 x 12 x 20 by columns, is 12 x 16 x 20 by rows."""
-    mine = "gemm f32 nn 12x16x20"
-    learn(verdict(mine), verdict("gemm f32 nn 13x16x20", 10, 10.1), verdict("gemm f32 nn 14x16x20", library="cuBLAS 13.0.9"),
-          verdict("gemm f32 nn 15x16x20", driver="another"), verdict("gemm f32 nn 16x16x20", configuration="tiled TILE=32"))
-    becomes("n=12,count=3", mine, "taken", 3)
-    becomes("n=12,wide=1", mine, "taken")
-    becomes("n=12,ex=1", mine, "taken")
-    becomes("n=12,ex=1,wide=1", mine, "taken")
-    becomes("n=12,threads=4,count=25", mine, "taken", 100)
-    becomes("n=12,alpha=-1.5", mine, "taken")
-    becomes("n=12,beta=2", mine, "no verdict")
-    becomes("n=13", "gemm f32 nn 13x16x20", "library faster")
-    becomes("n=14", "gemm f32 nn 14x16x20", "verdict void")
-    becomes("n=15", "gemm f32 nn 15x16x20", "verdict void")
-    becomes("n=16", "gemm f32 nn 16x16x20", "taken")
-    becomes("n=17,count=2", "gemm f32 nn 17x16x20", "no verdict", 2)
-    becomes("n=12,off=8", mine, "alignment")
-    becomes("n=12,device=1", mine, "pointer mode")
-    becomes("n=12,capture=1", mine, "taken")
-    becomes("n=12,math=3", "gemm tf32 nn 12x16x20", "no verdict")
-    becomes("n=12,math=3", mine, "taken", NVIDIA_TF32_OVERRIDE="0")
-    becomes("n=12", "gemm tf32 nn 12x16x20", "no verdict", NVIDIA_TF32_OVERRIDE="1")
+    mine = "f32 nn 12x16x20"
+    learn(verdict("gemm " + mine), verdict("gemm f32 nn 13x16x20", 10, 10.1),
+          verdict("gemm f32 nn 14x16x20", library="cuBLAS 13.0.9"), verdict("gemm f32 nn 15x16x20", driver="another"),
+          verdict("gemm f32 nn 16x16x20", configuration="tiled TILE=32"),
+          *[verdict(f"gemm f32 nn {n}x16x20") for n in (18, 19, 20)])
+    become(("n=12,count=3", mine, "taken", 3), ("n=12,wide=1", mine, "taken"), ("n=12,ex=1", mine, "taken"),
+           ("n=12,ex=1,wide=1", mine, "taken"), ("n=12,alpha=-1.5", mine, "taken"),
+           ("n=12,capture=1", mine, "taken"), ("n=12,threads=4,count=25", mine, "taken", 100),
+           ("n=13", "f32 nn 13x16x20", "library faster"), ("n=14", "f32 nn 14x16x20", "verdict void"),
+           ("n=15", "f32 nn 15x16x20", "verdict void"), ("n=16", "f32 nn 16x16x20", "taken"),
+           ("n=17,count=2", "f32 nn 17x16x20", "no verdict", 2), ("n=18,beta=2", "f32 nn 18x16x20", "no verdict"),
+           ("n=19,off=8", "f32 nn 19x16x20", "alignment"), ("n=20,device=1", "f32 nn 20x16x20", "pointer mode"),
+           ("n=12,math=3", "tf32 nn 12x16x20", "no verdict"))
+    become(("n=12,math=3", mine, "taken"), NVIDIA_TF32_OVERRIDE="0")
+    become(("n=12", "tf32 nn 12x16x20", "no verdict"), NVIDIA_TF32_OVERRIDE="1")
+
+
+def test_not_ready():
+    """Without waiting, calls pass until their plans are there; all are right."""
+    learn(verdict("gemm f32 nn 12x16x20"))
+    fates, counts, _ = run("count=300", MMTUNE_RUN_WAIT="")
+    here = fates[("cublas", "gemm f32 nn 12x16x20")]
+    check(set(here) <= {"plan not ready", "taken"} and sum(here.values()) == 300, f"{fates}")
+    check(counts.get("cublasSgemm_v2", 0) == here.get("plan not ready", 0), f"{fates} {counts}")
+
+
+KINDS = {"ta=1,m=8,n=12,k=24": "f32 nt 12x8x24", "tb=1,n=9": "f32 tn 9x16x20",
+         "pad=4": "f32 nn 12x16x20 lda=24 ldb=20 ldc=20",
+         "type=1,compute=70": "f64 nn 12x16x20", "type=1,compute=70,ex=1,n=8,beta=1": "f64 nn 8x16x20",
+         "type=14": "bf16 nn 12x16x20", "type=14,out=0": "bf16 nn 12x16x20 out=f32",
+         "type=2,compute=64,alpha=0.5": "f16 nn 12x16x20", "type=3,out=10,compute=72,alpha=2": "i8 nn 12x16x20",
+         "compute=77": "tf32 nn 12x16x20", "batch=3": "f32 nn 12x16x20 batch=3",
+         "type=1,compute=70,batch=2": "f64 nn 12x16x20 batch=2", "type=14,batch=5,ta=1": "bf16 nt 12x16x20 batch=5"}
 
 
 def test_kinds():
     """Types, transposes, leading dimensions, batches and scalars, each through the names that it has."""
-    kinds = {"ta=1,m=8,n=12,k=24": "f32 nt 12x8x24", "tb=1,n=9": "f32 tn 9x16x20", "pad=4": None,
-             "type=1,compute=70": "f64 nn 12x16x20", "type=1,compute=70,ex=1,beta=1": None,
-             "type=14": "bf16 nn 12x16x20", "type=14,out=0": "bf16 nn 12x16x20 out=f32",
-             "type=2,compute=64,alpha=0.5": "f16 nn 12x16x20", "type=3,out=10,compute=72,alpha=2": "i8 nn 12x16x20",
-             "compute=77": "tf32 nn 12x16x20",
-             "batch=3": "f32 nn 12x16x20 batch=3", "type=1,compute=70,batch=2": "f64 nn 12x16x20 batch=2",
-             "type=14,batch=5,ta=1": "bf16 nt 12x16x20 batch=5"}
-    kinds["pad=4"] = "f32 nn 12x16x20 lda=24 ldb=20 ldc=20"
-    kinds["type=1,compute=70,ex=1,beta=1"] = "f64 nn 12x16x20"
-    learn(*[verdict("gemm " + problem, adds=int("beta" in call)) for call, problem in kinds.items()])
-    for call, problem in kinds.items():
-        becomes(call, "gemm " + problem, "taken")
-        becomes(call + ",wide=1", "gemm " + problem, "taken")
+    learn(*[verdict("gemm " + problem, adds=int("beta" in call)) for call, problem in KINDS.items()])
+    become(*[(call + f",wide={wide}", problem, "taken") for call, problem in KINDS.items() for wide in (0, 1)])
 
 
 def test_features():
     """What we have not passes as it came, and is told where that is asked."""
-    for call, why in (("type=14,math=2", "math mode"), ("compute=74,ex=1", "compute type")):
-        fates, counts, said = run(call, MMTUNE_RUN_VERBOSE="1")
-        check(not fates and f"not served: {why}\n" in said, f"{call}: {fates} {said}")
-        check(counts.get("cublasGemmEx", 0) == 1, f"{call}: {counts}")
+    fates, counts, said = run("type=14,math=2", "compute=74,ex=1,count=2", "lt=1,beta=1,two=1", MMTUNE_RUN_VERBOSE="1")
+    check(not fates and counts.get("cublasGemmEx") == 3 and counts.get("cublasLtMatmul") == 1, f"{fates} {counts}")
+    for line in ("1 calls", "math mode"), ("2 calls", "compute type"), ("1 calls", "C apart from D"):
+        check(f"{line[0]} passed, since they have what is not served: {line[1]}\n" in said, said)
 
 
 def test_lt():
     """Epilogues, workspaces and matrices of cublasLtMatmul."""
-    bias = "gemm f32 nn 12x16x20 bias=column"
-    learn(verdict("gemm f32 nn 12x16x20", client="cublaslt"), verdict("gemm f32 nn 12x16x20", client="cublaslt", adds=1),
-          verdict("gemm bf16 nt 12x16x20 bias=column", client="cublaslt"), verdict(bias, client="cublaslt"),
-          *[verdict(problem + " activation=" + name, client="cublaslt")
-            for name in ("relu", "gelu_tanh") for problem in (bias, "gemm f32 nn 12x16x20")])
-    def lt(call, problem, fate="taken"):
-        becomes("lt=1," + call, "gemm " + problem, fate, client="cublaslt")
     plain = "f32 nn 12x16x20"
-    lt("two=1", plain)
-    lt("beta=1", plain)
-    lt("ta=1,type=14,epilogue=4", "bf16 nt 12x16x20 bias=column")
-    lt("epilogue=4", plain + " bias=column")
-    lt("epilogue=2", plain + " activation=relu")
-    lt("epilogue=6", plain + " bias=column activation=relu")
-    lt("epilogue=32", plain + " activation=gelu_tanh")
-    lt("epilogue=36", plain + " bias=column activation=gelu_tanh")
-    lt("device=1,beta=1", plain, "pointer mode")
-    lt("batch=2", plain + " batch=2", "no verdict")
-    fates, _, said = run("lt=1,beta=1,two=1", MMTUNE_RUN_VERBOSE="1")
-    check(not fates and "not served: C apart from D\n" in said, f"{fates} {said}")
+    rows = {"two=1": plain, "ta=1,type=14,epilogue=4": "bf16 nt 12x16x20 bias=column", "epilogue=4": plain + " bias=column",
+            "epilogue=2": plain + " activation=relu", "epilogue=6": plain + " bias=column activation=relu",
+            "epilogue=32": plain + " activation=gelu_tanh", "epilogue=36": plain + " bias=column activation=gelu_tanh",
+            "n=13,beta=1": "f32 nn 13x16x20"}
+    learn(*[verdict("gemm " + problem, client="cublaslt", adds=int("beta" in call)) for call, problem in rows.items()],
+          verdict("gemm f32 nn 14x16x20", client="cublaslt", adds=1))
+    become(*[("lt=1,count=2," + call, problem, "taken", 2, "cublaslt") for call, problem in rows.items()],
+           ("lt=1,n=14,device=1,beta=1", "f32 nn 14x16x20", "pointer mode", 1, "cublaslt"),
+           ("lt=1,batch=2", plain + " batch=2", "no verdict", 1, "cublaslt"))
 
 
 SPLIT = "simt TILE_M=32 TILE_N=32 TILE_K=16 SPLIT_K=2"
@@ -146,20 +145,18 @@ SPLIT = "simt TILE_M=32 TILE_N=32 TILE_K=16 SPLIT_K=2"
 
 def test_workspaces():
     """A plan with a workspace uses the handle's, or a part of ours; none where a graph is captured."""
-    problem, need = "gemm f32 nn 12x16x512", 2 * 12 * 16 * 4
-    learn(verdict(problem, configuration=SPLIT))
-    call = "n=12,m=16,k=512"
-    becomes(call + ",count=3", problem, "taken", 3)
-    becomes(call + ",ws=65536", problem, "taken")
-    becomes(call + ",ws=65536,capture=1", problem, "taken")
-    becomes(call + ",ws=512", problem, "workspace")
-    becomes(call + ",ws=65536,stream=1", problem, "taken")
-    becomes(call + ",capture=1", problem, "workspace")
-    becomes(call + ",ws=512,late=2", problem, "taken")
-    becomes(call, problem, "plan failed", MMTUNE_RUN_WORKSPACE=str(need - 1))
-    becomes(call, problem, "taken", MMTUNE_RUN_WORKSPACE="4K")
-    fates, _, _ = run(*[f"{call},stream={i},keep={int(i > 1)}" for i in range(1, 12)])
-    check(fates == {("cublas", problem): {"taken": 8, "workspace": 3}}, f"eight parts: {fates}")
+    problem, needed = "f32 nn 12x16x512", 2 * 12 * 16 * 4
+    rows = {"ws=65536": "taken", "ws=65536,capture=1": "taken", "ws=512": "workspace", "ws=65536,stream=1": "taken",
+            "capture=1": "workspace", "ws=512,late=2": "taken", "stream=3": "taken"}
+    learn(*[verdict(f"gemm f32 nn {12 + i}x16x512", configuration=SPLIT) for i in range(len(rows))])
+    become(*[(f"n={12 + i},m=16,k=512,count=2,{words}", f"f32 nn {12 + i}x16x512", fate, 2)
+             for i, (words, fate) in enumerate(rows.items())])
+    call = "n=12,m=16,k=512,"
+    become((call[:-1], problem, "plan failed"), MMTUNE_RUN_WORKSPACE=str(needed - 1))
+    become((call[:-1], problem, "taken"), MMTUNE_RUN_WORKSPACE="4K")
+    streams = [f"{call}stream={i},keep={int(i > 1)}" for i in range(1, 12)]
+    fates, _, _ = run(*streams, call + "destroy=1,keep=1,count=0", call + "stream=20")
+    check(fates == {("cublas", "gemm " + problem): {"taken": 9, "workspace": 3}}, f"eight parts, freed: {fates}")
 
 
 def test_fork():
@@ -197,14 +194,14 @@ def test_record():
     """Nothing is taken over; the first ten calls are timed, but for captured ones."""
     problem = "gemm f32 nn 12x16x20"
     learn(verdict(problem))
-    becomes("count=14,ws=4096", problem, "recorded", 14, MMTUNE_RUN_RECORD="1", MMTUNE_RUN_ID="mine",
-            MMT_FAKE_CUBLAS_US="300")
+    become(("count=14,ws=4096", problem[5:], "recorded", 14), MMTUNE_RUN_RECORD="1", MMTUNE_RUN_ID="mine",
+           MMT_FAKE_CUBLAS_US="300")
     line = run.lines[0]
     check(line["run"] == "mine" and line["workspace"] == 4096 and line["library"] == VERSION and
           os.path.samefile(line["path"], FAKES + "/libcublas.so.13"), f"{line}")
     timed, ns = sum(x.get("timed", 0) for x in run.lines), sum(x.get("ns", 0) for x in run.lines)
     check(timed == 10 and abs(ns - 3e6) < 1e4, f"{run.lines}")
-    becomes("count=5,capture=1", problem, "recorded", 5, MMTUNE_RUN_RECORD="1")
+    become(("count=5,capture=1", problem[5:], "recorded", 5), MMTUNE_RUN_RECORD="1")
     check(not any("timed" in line for line in run.lines), f"{run.lines}")
 
 
