@@ -514,6 +514,16 @@ static int say_wrong(const struct mmt_command *command, const char *given,
     return code;
 }
 
+/* Whether a word is the whole name of an option that the command has not: getopt takes it
+ * for the beginning of a longer one, as --record of --recorded. */
+static bool is_anothers(const struct mmt_command *command, const char *word)
+{
+    for (int i = 0; i < MMT_NUM_OPTIONS; i++)
+        if (!strcmp(rows[i].name, word))
+            return !find_take(command, (enum mmt_option) i);
+    return false;
+}
+
 static int take_option(const struct mmt_command *command, enum mmt_option option)
 {
     const struct mmt_take take = complete(find_take(command, option));
@@ -543,6 +553,8 @@ int mmt_command_read(const struct mmt_command *command, int argc, char **argv)
             code = mmt_wrong_usage(command->name, "option %s needs a value", word);
         else if (value == '?')
             code = say_wrong(command, word, tables.words);
+        else if (is_anothers(command, word))
+            code = say_unknown(command, word);
         else
             code = take_option(command, find_option(value));
     }
