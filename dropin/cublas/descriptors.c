@@ -1,5 +1,6 @@
 #include "dropin/cublas/descriptors.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -66,17 +67,59 @@ static bool ask_desc(void *desc, struct mmt_desc *out)
  * before 13. */
 enum { LAYOUT_WORDS = 8, DESC_WORDS = 32, REMEMBERED = 64 };
 
-static _Thread_local struct {
-    uint64_t words[LAYOUT_WORDS];
-    struct mmt_layout says;
-    bool known;
-} layouts[REMEMBERED] __attribute__((tls_model("initial-exec")));
+/* What one thread remembers. It is no thread-local storage itself: of the static kind an
+ * auditor leaves a kilobyte or two for all libraries, and the other kind is allocated on
+ * first use. */
+struct memory {
+    atomic_bool taken;
+    struct {
+        uint64_t words[LAYOUT_WORDS];
+        struct mmt_layout says;
+        bool known;
+    } layouts[REMEMBERED];
+    struct {
+        uint64_t words[DESC_WORDS];
+        struct mmt_desc says;
+        bool known;
+    } descs[REMEMBERED];
+};
 
-static _Thread_local struct {
-    uint64_t words[DESC_WORDS];
-    struct mmt_desc says;
-    bool known;
-} descs[REMEMBERED] __attribute__((tls_model("initial-exec")));
+enum { MOST_THREADS = 64 }; /* at once; further ones ask each time */
+static struct memory memories[MOST_THREADS];
+static _Thread_local struct memory *mine __attribute__((tls_model("initial-exec")));
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key; /* whose destructor gives a thread's memory back */
+
+/* Another thread may go on with what it knows: equal bytes say the same to all. */
+static void give_back(void *memory)
+{
+    mine = NULL;
+    atomic_store_explicit(&((struct memory *) memory)->taken, false,
+                          memory_order_release);
+}
+
+static void make_key(void)
+{
+    if (pthread_key_create(&key, give_back)) /* then threads keep theirs for good */
+        key = (pthread_key_t) -1;
+}
+
+static struct memory *take_memory(void)
+{
+    pthread_once(&once, make_key);
+    for (int i = 0; i < MOST_THREADS && !mine; i++)
+        if (!atomic_exchange_explicit(&memories[i].taken, true, memory_order_acquire))
+            mine = &memories[i];
+    if (mine)
+        pthread_setspecific(key, mine);
+    return mine;
+}
+
+static struct memory *find_memory(void)
+{
+    return mine ? mine : take_memory();
+}
 
 /* Four sums side by side, since each waits for itself alone. */
 static unsigned place(const uint64_t *words, int count)
@@ -107,8 +150,11 @@ bool mmt_layout_read(void *layout, struct mmt_layout *out)
 
     if (!layout)
         return false;
+    struct memory *memory = find_memory();
+    if (!memory)
+        return ask_layout(layout, out);
     memcpy(words, layout, sizeof words);
-    __typeof__(&layouts[0]) it = &layouts[place(words, LAYOUT_WORDS)];
+    __typeof__(&memory->layouts[0]) it = &memory->layouts[place(words, LAYOUT_WORDS)];
     if (!it->known || memcmp(it->words, words, sizeof words)) {
         it->known = ask_layout(layout, &it->says);
         memcpy(it->words, words, sizeof words);
@@ -121,10 +167,11 @@ bool mmt_desc_read(void *desc, struct mmt_desc *out)
 {
     uint64_t words[DESC_WORDS];
 
-    if (!desc || !has_long_descs())
+    struct memory *memory = find_memory();
+    if (!desc || !memory || !has_long_descs())
         return desc && ask_desc(desc, out);
     memcpy(words, desc, sizeof words);
-    __typeof__(&descs[0]) it = &descs[place(words, DESC_WORDS)];
+    __typeof__(&memory->descs[0]) it = &memory->descs[place(words, DESC_WORDS)];
     if (!it->known || memcmp(it->words, words, sizeof words)) {
         it->known = ask_desc(desc, &it->says);
         memcpy(it->words, words, sizeof words);
