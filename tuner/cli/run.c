@@ -152,6 +152,22 @@ static void set_options(const struct request *request, const char *id)
         set("MMTUNE_RECORD", "1");
 }
 
+/* With an auditor, libraries that a program begins with have their static thread-local
+ * storage in what is left for those loaded later, less than 2 KiB: jemalloc takes more.
+ */
+static void widen_static_tls(void)
+{
+    const char *others = secure_getenv("GLIBC_TUNABLES");
+    struct mmt_text list = { 0 };
+    if (others && strstr(others, "optional_static_tls"))
+        return;
+    mmt_text_add(&list, "glibc.rtld.optional_static_tls=4096");
+    if (others && *others)
+        mmt_text_addf(&list, ":%s", others);
+    set("GLIBC_TUNABLES", mmt_text_string(&list));
+    mmt_text_finish(&list);
+}
+
 static mmt_status set_libraries(const struct request *request, mmt_error *err)
 {
     mmt_status status = MMT_OK;
@@ -159,9 +175,10 @@ static mmt_status set_libraries(const struct request *request, mmt_error *err)
         status = prepend("LD_PRELOAD", secure_getenv("LD_PRELOAD"), &blas, err);
     if (!status)
         status = prepend("LD_PRELOAD", secure_getenv("LD_PRELOAD"), &cublas, err);
-    if (!status && !request->no_audit)
-        status = prepend("LD_AUDIT", secure_getenv("LD_AUDIT"), &audit, err);
-    return status;
+    if (status || request->no_audit)
+        return status;
+    widen_static_tls();
+    return prepend("LD_AUDIT", secure_getenv("LD_AUDIT"), &audit, err);
 }
 
 /* ---- the verb ---------------------------------------------------------------------- */

@@ -7,6 +7,9 @@
 
 #include "tests/dropin/programs/cublas.h"
 
+/* As much static thread-local storage as an allocator takes, such as jemalloc. */
+static _Thread_local char storage[3000] __attribute__((tls_model("initial-exec")));
+
 /* The library of one loaded with RTLD_LOCAL is in no scope of this one. */
 static void *find_real(const char *name)
 {
@@ -23,6 +26,7 @@ __attribute__((visibility("default"))) int cublasSgemm_v2(
     void *symbol = find_real(__func__);
     __typeof__(&cublasSgemm_v2) real;
     memcpy(&real, &symbol, sizeof real);
+    storage[sizeof storage - 1]++;
     fprintf(stderr, "sgemm arrived\n");
     return real ? real(handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
                 : 1;
