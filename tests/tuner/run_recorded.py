@@ -113,6 +113,9 @@ def test_recorded(recording):
         path = write(folder, "other", line("gemm f32 nn 16x12x12", "cublas", 1, 9, version=version))
         check(recorded("--file", path)[0]["cublas", "gemm f32 nn 16x12x12"]["verdict"] == verdict, version)
     check(not recorded("--file", recording, "--run", "8")[0], "another run")
+    own = write(folder, "other", line("gemm f32 nn 16x12x12", "mmtune", 1) + line("gemm f32 nn 9x9x9", "mmtune", 1))
+    tuned = {problem: c["tuned"] for (_, problem), c in recorded("--file", own)[0].items()}
+    check(tuned == {"gemm f32 nn 16x12x12": True, "gemm f32 nn 9x9x9": False}, f"own callers have an entry: {tuned}")
     said = expect(MMTUNE, ["recorded", "--device", "cuda:0", "--file", recording], 0, "2.000", "not tuned",
                   "133 calls, ", "3 of unknown time", "verdicts for ours would save 130.0", env=environment)
     check(said.index("16x12x12") < said.index("12x12x12  (") < said.index("7x7x7"), said)

@@ -67,19 +67,24 @@ void mmt_recorded_close(struct mmt_recorded_view *view)
 /* ---- judging ------------------------------------------------------------------------
  */
 
-static double expected_seconds(const struct mmt_recorded_view *view,
-                               const struct mmt_recorded *it)
+/* What ours would be without a verdict. */
+static void select_ours(const struct mmt_recorded_view *view,
+                        struct mmt_recorded_row *row)
 {
+    const struct mmt_recorded *it = row->it;
     const struct mmt_terms terms = {
         .max_workspace = it->call.workspace ? it->call.workspace : SIZE_MAX,
         .strict_f32 =
             view->f32_mode == MMT_F32_STRICT && it->call.client != MMT_CLIENT_MMTUNE,
     };
     struct mmt_selection selection;
-    return mmt_select(view->profile, &it->call.problem, &view->caps, &terms, &selection,
-                      NULL)
-               ? 0
-               : selection.seconds;
+    if (mmt_select(view->profile, &it->call.problem, &view->caps, &terms, &selection,
+                   NULL))
+        return;
+    row->expected = selection.seconds;
+    row->tuned = selection.why == MMT_SELECTION_EXACT ||
+                 selection.why == MMT_SELECTION_MEASURED ||
+                 selection.why == MMT_SELECTION_RANGE;
 }
 
 /* By the mode asked for; what was taken over all the same, by the other. */
@@ -106,7 +111,7 @@ struct mmt_recorded_row mmt_recorded_judge(const struct mmt_recorded_view *view,
     else if (row.verdict)
         row.each = row.verdict->theirs;
     if (!row.verdict)
-        row.expected = expected_seconds(view, it);
+        select_ours(view, &row);
     return row;
 }
 
@@ -148,6 +153,8 @@ static void print_verdict(const struct mmt_recorded_row *row, char out[40])
         snprintf(out, 40, "%.3f", row->verdict->theirs / row->verdict->ours);
     else if (row->fate == MMT_FATE_SLOWER)
         snprintf(out, 40, "library faster");
+    else if (row->it->call.client == MMT_CLIENT_MMTUNE)
+        snprintf(out, 40, "%s", row->tuned ? "tuned" : "not tuned");
     else if (row->each > 0 && row->expected > 0)
         snprintf(out, 40, "%s, %.2f expected",
                  row->fate == MMT_FATE_STALE ? "void" : "not tuned",
@@ -269,6 +276,7 @@ static json_t *row_json(const struct mmt_recorded_row *row)
     if (row->verdict)
         json_object_set_new(json, "speedup",
                             json_real(row->verdict->theirs / row->verdict->ours));
+    json_object_set_new(json, "tuned", json_boolean(row->tuned));
     if (row->expected > 0)
         json_object_set_new(json, "expected_us", json_real(row->expected * 1e6));
     return json;

@@ -29,7 +29,9 @@ struct mmt_recorded_row {
     const struct mmt_recorded *it;
     const struct mmt_verdict *verdict; /* a current one; NULL: none */
     enum mmt_fate fate;                /* by its verdict: taken, slower, stale, unknown */
-    double each;                       /* seconds that the library takes; 0: unknown */
+    bool tuned; /* an entry or a range serves it: all that this library's own callers have
+                 */
+    double each;     /* seconds that the library takes; 0: unknown */
     double expected; /* seconds that ours should take where it has no verdict; 0: unknown
                       */
 };
