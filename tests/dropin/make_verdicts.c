@@ -1,10 +1,10 @@
 /* Writes the profile of CUDA's first device with verdicts, where mmt_profile_find has it:
  *
- *   make_verdicts
- * CLIENT,PROBLEM,ADDS,WORKSPACE,CONFIGURATION,LIBRARY,DRIVER,OURS,LIBRARYS
+ *   make_verdicts VERDICT...
  *
- * ADDS is 0 or 1, WORKSPACE in bytes, the two times in microseconds; DRIVER is empty for
- * the one that is there. */
+ * One is words with commas between: client, problem, whether C is added to (0, 1), bytes
+ * of workspace, configuration, library, driver (empty: the one that is there), our and
+ * the library's time in microseconds, and how f32 is multiplied (strict, emulated). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,12 +24,12 @@ static void need(mmt_status status)
 
 static void parse(char *line, const struct mmt_caps *caps, struct mmt_verdict *out)
 {
-    const char *words[9];
-    for (int i = 0; i < 9; i++)
+    const char *words[10];
+    for (int i = 0; i < 10; i++)
         words[i] = line ? strsep(&line, ",") : "";
 
     memset(out, 0, sizeof *out);
-    out->f32_mode = MMT_F32_STRICT;
+    out->f32_mode = !strcmp(words[9], "emulated") ? MMT_F32_EMULATED : MMT_F32_STRICT;
     out->call.client = (enum mmt_client) mmt_client_parse(words[0]);
     need(mmt_problem_parse(words[1], &out->call.problem, &err));
     out->call.adds = atoi(words[2]);
