@@ -25,7 +25,8 @@ struct mmt_calls_work {
     /* Once, when all plans are made and before any serves. `workspace`: the most that a
      * plan needs whose caller gives its library none, in bytes. */
     void (*prepare)(void *context, mmt_device *device, size_t workspace);
-    /* Some times a second, and a last time when the process ends. */
+    /* Each second, ten times as often while calls are recorded, and a last time when the
+     * process ends. */
     void (*tick)(void *context);
     void *context;
 };

@@ -11,8 +11,9 @@
 #include "dropin/table.h"
 #include "runtime/runtime.h"
 
-/* Seconds from tick to tick, and between two writings. */
-static const double tick_seconds = 0.1, write_seconds = 5;
+/* Seconds from tick to tick, more often while calls are timed, and between two writings.
+ */
+static const double tick_seconds = 1, record_tick_seconds = 0.1, write_seconds = 5;
 
 __attribute__((format(printf, 2, 3))) static void say(const struct mmt_calls *calls,
                                                       const char *format, ...)
@@ -231,7 +232,8 @@ static void wait_for_tick(struct mmt_calls *calls)
 {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
-    const double at = 1e-9 * (double) until.tv_nsec + tick_seconds;
+    const double at = 1e-9 * (double) until.tv_nsec +
+                      (calls->options.record ? record_tick_seconds : tick_seconds);
     until.tv_sec += (time_t) at;
     until.tv_nsec = (long) (1e9 * (at - (double) (time_t) at));
     while (sem_timedwait(&calls->wake, &until) && errno == EINTR)

@@ -238,6 +238,7 @@ mmt_status mmt_check_call(const struct mmt_served *served, struct mmt_slot *slot
                          .beta = args->beta };
     const mmt_problem *p = it.problem;
     const bool half = request->gemm.compute == CUBLAS_16F;
+    const int mode = mmt_thread_relax(device); /* others may capture meanwhile */
     mmt_status status = MMT_ERROR_MEMORY;
 
     it.u = roundoff(p->type == MMT_F64 ? MMT_F64 : half ? MMT_F16 : MMT_F32);
@@ -252,5 +253,6 @@ mmt_status mmt_check_call(const struct mmt_served *served, struct mmt_slot *slot
             tell(request, slot, find_worst(&it), first);
     }
     free_copies(&it);
+    mmt_thread_restore(device, mode);
     return status;
 }
