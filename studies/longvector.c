@@ -324,14 +324,16 @@ static void add_model(struct mmt_table *table, const char *series, int64_t inner
     mmt_table_add(table, row);
 }
 
-/* Returns half the distance of the quartiles, as a part of the median. */
+/* Returns half the distance of the quartiles, as a part of the median; NAN for one run.
+ */
 static double add_measured(struct mmt_table *table, struct grid *grid, bool near)
 {
     int runs = grid->runs;
     double time = mmt_median_of(grid->scheme, runs);
     double fused = mmt_median_of(grid->fused, runs);
     double apart =
-        (grid->scheme[runs - 1 - runs / 4] - grid->scheme[runs / 4]) / 2 / time;
+        runs > 1 ? (grid->scheme[runs - 1 - runs / 4] - grid->scheme[runs / 4]) / 2 / time
+                 : NAN;
     const struct mmt_cell row[NUM] = {
         [SERIES] = MMT_WORD("measured"),
         [INNER] = MMT_NUMBER((double) grid->inner),
@@ -387,7 +389,7 @@ static mmt_status report_longvector(const struct mmt_study_options *options,
     double apart[MOST_SIZES];
     struct gaps gaps[2] = { { { 0 }, 0 }, { { 0 }, 0 } };
     double near_squares = 0;
-    int count = 0, near_count = 0;
+    int count = 0, spreads = 0, near_count = 0;
 
     snprintf(title, sizeof title,
              "%d steps of the heat equation, %s, with copies, on %.60s", STEPS,
@@ -396,7 +398,9 @@ static mmt_status report_longvector(const struct mmt_study_options *options,
         bool near = near_step(costs, g->inner);
         if (g->knot || !g->runs)
             continue;
-        apart[count] = add_measured(table, g, near);
+        double spread = add_measured(table, g, near);
+        if (!isnan(spread))
+            apart[spreads++] = spread;
         double measured = mmt_median_of(g->scheme, g->runs);
         for (int levels = 0; levels < 2; levels++) {
             double model = mmt_vector_predict(costs, g->inner, mmt_type_size(r->type),
@@ -414,11 +418,11 @@ static mmt_status report_longvector(const struct mmt_study_options *options,
         status = mmt_study_draw(options, table, &plot, "longvector", err);
     for (int levels = 0; levels < 2 && status == MMT_OK; levels++)
         say_gaps(options, names[levels], &gaps[levels], count);
-    if (status == MMT_OK)
+    if (status == MMT_OK && spreads)
         mmt_study_say(options,
                       "the paper: 5 %% on its card; of a size's runs half lie within +- "
-                      "%.1f %%, at half of the sizes",
-                      mmt_median_of(apart, count) * 100);
+                      "%.1f %%, at half of the sizes that ran more than once",
+                      mmt_median_of(apart, spreads) * 100);
     if (status == MMT_OK)
         say_limit(options, r);
     double squares = gaps[0].squares;
