@@ -88,6 +88,14 @@ static struct range range_of(const struct mmt_table *table, const struct mmt_plo
     return range;
 }
 
+/* 51200000 is 51.2M. */
+static void place_label(double value, char label[24])
+{
+    double unit = value >= 1e9 ? 1e9 : value >= 1e6 ? 1e6 : value >= 5e4 ? 1e3 : 1;
+    const char *letter = unit == 1e9 ? "G" : unit == 1e6 ? "M" : unit == 1e3 ? "k" : "";
+    snprintf(label, 24, unit > 1 ? "%.4g%s" : "%.9g%s", value / unit, letter);
+}
+
 /* A logarithmic axis of few decades has labels at 1, 2 and 5 too. */
 static void add_decades(const char *axis, struct range range, struct mmt_text *text)
 {
@@ -100,18 +108,12 @@ static void add_decades(const char *axis, struct range range, struct mmt_text *t
     for (double ten = pow(10, floor(log10(range.least)) - 1); ten <= 10 * range.most;
          ten *= 10)
         for (int i = 0; i < 3; i++) {
-            mmt_text_addf(text, "%s%.3g", comma, digits[i] * ten);
+            char label[24];
+            place_label(digits[i] * ten, label);
+            mmt_text_addf(text, "%s\"%s\" %.3g", comma, label, digits[i] * ten);
             comma = ", ";
         }
     mmt_text_add(text, ")\n");
-}
-
-/* 51200000 is 51.2M. */
-static void place_label(double value, char label[24])
-{
-    double unit = value >= 1e9 ? 1e9 : value >= 1e6 ? 1e6 : value >= 5e4 ? 1e3 : 1;
-    const char *letter = unit == 1e9 ? "G" : unit == 1e6 ? "M" : unit == 1e3 ? "k" : "";
-    snprintf(label, 24, unit > 1 ? "%.4g%s" : "%.9g%s", value / unit, letter);
 }
 
 enum { MOST_TICS = 16 };
