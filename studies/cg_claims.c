@@ -95,7 +95,7 @@ static void judge_sums(struct mmt_table *table, const char *device,
         return;
     }
     mmt_claims_add(table, &claims[SUMS], device, sum->core / sum->computing >= 100,
-                   "%.3g times at n = %" PRId64 ", computing alone; %.3g with allocating",
+                   "%.4g times at n = %" PRId64 ", computing alone; %.4g with allocating",
                    sum->core / sum->computing, sum->n,
                    sum->core / (sum->computing + sum->allocating));
     mmt_claims_add(table, &claims[ALLOCATING], device, sum->allocating > sum->computing,
@@ -115,8 +115,8 @@ static void judge_product(struct mmt_table *table, const char *device,
     else
         mmt_claims_add(table, &claims[PRODUCTS], device,
                        gain >= 100 && gain > sum->core / sum->computing,
-                       "%.3g times at n = %" PRId64 ", a thread for each element; a sum "
-                       "%.3g at n = %" PRId64,
+                       "%.4g times at n = %" PRId64 ", a thread for each element; a sum "
+                       "%.4g at n = %" PRId64,
                        gain, product->n, sum->core / sum->computing, sum->n);
 }
 

@@ -63,8 +63,8 @@ static double gain_of_cuda(const struct mmt_judge *j, const char *algorithm, int
         const struct mmt_judge other = { j->ladder, j->claims, d };
         if (!strcmp(devices[d].api, "opencl") &&
             !strcmp(devices[j->device].api, "cuda") &&
-            !strcmp(mmt_device_name(devices[d].device),
-                    mmt_device_name(devices[j->device].device)))
+            !strcmp(mmt_device_caps(devices[d].device)->name,
+                    mmt_device_caps(devices[j->device].device)->name))
             return mmt_judge_seconds(&other, &subject, n) /
                    mmt_judge_seconds(j, &subject, n);
     }
@@ -263,7 +263,7 @@ static void judge_extremes(const struct mmt_judge *j)
                          "it needs --type i32,f64 --sizes 512,2048");
     else
         mmt_claims_add(j->claims, &claim, mmt_judge_id(j), least >= 40 && most >= 160,
-                       "%.3g to %.3g times", least, most);
+                       "%.4g to %.4g times", least, most);
 }
 
 /* 4096 x 4096 in double, which the paper's card did "in 0 s". */

@@ -144,10 +144,10 @@ void mmt_judge_core(const struct mmt_judge *j, const struct mmt_claim *claim,
                          mmt_type_name(fast->type));
     else if (span.least == span.most)
         mmt_claims_add(j->claims, claim, mmt_judge_id(j),
-                       span.least >= least && span.most <= most, "%.3g times, %s",
+                       span.least >= least && span.most <= most, "%.4g times, %s",
                        span.least, mmt_type_name(fast->type));
     else
         mmt_claims_add(j->claims, claim, mmt_judge_id(j),
-                       span.least >= least && span.most <= most, "%.3g to %.3g times, %s",
+                       span.least >= least && span.most <= most, "%.4g to %.4g times, %s",
                        span.least, span.most, mmt_type_name(fast->type));
 }

@@ -165,7 +165,7 @@ def check_judgement(folder):
     gains = [t("gts250", "square tiles", n, "one core") * 1e3 /
              t("gts250", "square tiles", n, "with allocating") for n in (64, 128)]
     check(claim("gts250", "order of magnitude")["figure here"] ==
-          "%.3g to %.3g times, f32" % (min(gains), max(gains)), "over one core: %s" % gains)
+          "%.4g to %.4g times, f32" % (min(gains), max(gains)), "over one core: %s" % gains)
 
 
 def check_blocks(device, folder):
