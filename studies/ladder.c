@@ -213,18 +213,15 @@ static int first_block(const struct mmt_climb *climb)
     return block;
 }
 
-/* The largest block, from the paper's down, that the device may have. Sets climb->block.
- */
-static mmt_plan *plan_for(const struct mmt_study_device *device, struct mmt_climb *climb,
-                          mmt_error *err)
+mmt_plan *mmt_ladder_plan(const struct mmt_study_device *device, struct mmt_climb *climb,
+                          const mmt_problem *problem, mmt_error *err)
 {
-    mmt_problem problem = mmt_gemm_problem(climb->type, climb->n, climb->n, climb->n);
     mmt_plan_options options = mmt_plan_defaults();
     const struct mmt_rung *rung = climb->rung;
     mmt_plan *plan = NULL;
 
     if (!rung->configuration)
-        return mmt_plan_create(device->device, device->profile, &problem, &options, err);
+        return mmt_plan_create(device->device, device->profile, problem, &options, err);
     err->status = MMT_ERROR_UNSUPPORTED;
     for (int block = first_block(climb);
          !plan && block >= rung->least && err->status == MMT_ERROR_UNSUPPORTED;
@@ -233,7 +230,7 @@ static mmt_plan *plan_for(const struct mmt_study_device *device, struct mmt_clim
         snprintf(configuration, sizeof configuration, rung->configuration, block,
                  rung->work);
         options.configuration = configuration;
-        plan = mmt_plan_create(device->device, device->profile, &problem, &options, err);
+        plan = mmt_plan_create(device->device, device->profile, problem, &options, err);
         climb->block = block;
     }
     return plan;
@@ -284,7 +281,8 @@ static mmt_status climb_one(const struct mmt_ladder *ladder, struct mmt_climb *c
     struct mmt_phases_data data = { m->a, m->b, m->c, bytes, bytes, bytes, 0 };
     mmt_error why = { 0 };
 
-    mmt_plan *plan = plan_for(device, climb, &why);
+    mmt_problem problem = mmt_gemm_problem(climb->type, climb->n, climb->n, climb->n);
+    mmt_plan *plan = mmt_ladder_plan(device, climb, &problem, &why);
     if (!plan) {
         snprintf(climb->why, sizeof climb->why, "%.*s", (int) sizeof climb->why - 1,
                  why.text);
@@ -503,8 +501,10 @@ static mmt_status run_ladder(const struct mmt_study_options *options, mmt_error 
 {
     struct mmt_ladder ladder = { .options = options };
     size_t most = (size_t) mmt_ladder_num_papers * MMT_STUDY_SIZES * MMT_NUM_TYPES;
-    mmt_status status = mmt_study_open(options, ladder.devices, err);
+    mmt_status status = mmt_ladder_check_memory(options, err);
 
+    if (status == MMT_OK)
+        status = mmt_study_open(options, ladder.devices, err);
     ladder.cpus = calloc(most, sizeof *ladder.cpus);
     if (status == MMT_OK && !ladder.cpus)
         status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the ladder's results");
@@ -527,10 +527,11 @@ const struct mmt_study mmt_study_ladder = {
     .name = "ladder",
     .what = "matrix products from naive to tuned, with copying, as three papers climbed",
     .notes = "Sizes are of square matrices. Several devices stand side by side: name one "
-             "card\nthrough CUDA and through OpenCL.\n",
+             "card\nthrough CUDA and through OpenCL. With --memory, ustyuzhanin has a "
+             "product near\nthe limit of memory too, whose A, B and C take so much.\n",
     .heeds = MMT_HEEDS_DEVICES | MMT_HEEDS_TYPES | MMT_HEEDS_SIZES |
              MMT_HEEDS_REPETITIONS | MMT_HEEDS_SECONDS | MMT_HEEDS_PAPER | MMT_HEEDS_CPU |
-             MMT_HEEDS_SEED,
+             MMT_HEEDS_MEMORY | MMT_HEEDS_SEED,
     .ops = 1 << MMT_GEMM,
     .types = 1 << MMT_F32 | 1 << MMT_F64 | 1 << MMT_I32,
     .run = run_ladder,

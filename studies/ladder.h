@@ -93,6 +93,11 @@ const struct mmt_climb_cpu *mmt_ladder_cpu(const struct mmt_ladder *ladder, mmt_
 /* Lanes that multiply and add in a clock, the papers' p; NAN where it is not known. */
 double mmt_ladder_lanes(const struct mmt_ladder *ladder, const struct mmt_climb *climb);
 
+/* The rung's plan with the largest block, from the paper's down, that the device may
+ * have. Sets climb->block. NULL where there is none. The caller frees it. */
+mmt_plan *mmt_ladder_plan(const struct mmt_study_device *device, struct mmt_climb *climb,
+                          const mmt_problem *problem, mmt_error *err);
+
 /* What the paper has for one core; NULL where it has nothing. */
 const struct mmt_paper_row *mmt_ladder_paper_cpu(const struct mmt_ladder *ladder,
                                                  mmt_type type, int64_t n, int layout);
@@ -108,6 +113,15 @@ mmt_status mmt_ladder_forms(const struct mmt_ladder *ladder, mmt_error *err);
 
 /* ladder_figures.c: the paper's figures that are no curves of P over n. */
 mmt_status mmt_ladder_figures(const struct mmt_ladder *ladder, mmt_error *err);
+
+/* Refuses --memory that holds no product: MMT_ERROR_ARGUMENT. */
+mmt_status mmt_ladder_check_memory(const struct mmt_study_options *options,
+                                   mmt_error *err);
+
+/* ladder_limit.c: measures the kernels near the limit of memory, where --memory says how
+ * much of it to take, shows them, and adds what the paper concludes. */
+mmt_status mmt_ladder_limit(const struct mmt_ladder *ladder, struct mmt_table *claims,
+                            mmt_error *err);
 
 /* ladder_claims.c: what the paper concludes, and whether it holds. */
 mmt_status mmt_ladder_claims(const struct mmt_ladder *ladder, mmt_error *err);

@@ -486,36 +486,6 @@ static void judge_gts250(const struct mmt_judge *j)
     judge_reads(j);
 }
 
-/* ---- ustyuzhanin ------------------------------------------------------------------ */
-
-/* Three matrices of the largest size take half of the card's memory or more. */
-static void judge_limit(const struct mmt_judge *j)
-{
-    static const struct mmt_claim claim = {
-        "ustyuzhanin", "text after Fig. 3",
-        "the simple kernel is better than its alternatives near the limit of memory", ""
-    };
-    const struct mmt_subject simple = F64("naive"), split = F64("split"),
-                             block = F64("block");
-    const struct mmt_caps *caps = mmt_device_caps(j->ladder->devices[j->device].device);
-    int64_t n = mmt_judge_largest(j, &simple, &simple);
-    double bytes = 3 * 8 * (double) n * (double) n, memory = (double) caps->memory;
-    double next = fmin(mmt_judge_gain(j, &split, &simple, n),
-                       mmt_judge_gain(j, &block, &simple, n));
-
-    if (caps->kind == MMT_CPU)
-        mmt_claims_leave(j->claims, &claim, mmt_judge_id(j), "%s is a CPU, no card",
-                         mmt_judge_id(j));
-    else if (isnan(next) || bytes < memory / 2)
-        mmt_claims_leave(j->claims, &claim, mmt_judge_id(j),
-                         "n = %" PRId64 " takes %.3g of %.3g GiB; --sizes %.0f takes 0.6",
-                         n, bytes / 0x1p30, memory / 0x1p30,
-                         floor(sqrt(0.6 * memory / 24)));
-    else
-        mmt_claims_add(j->claims, &claim, mmt_judge_id(j), next >= 1,
-                       "%.3g times as fast as the next, n = %" PRId64 ", f64", next, n);
-}
-
 /* ---- all -------------------------------------------------------------------------- */
 
 mmt_status mmt_ladder_claims(const struct mmt_ladder *ladder, mmt_error *err)
@@ -525,17 +495,20 @@ mmt_status mmt_ladder_claims(const struct mmt_ladder *ladder, mmt_error *err)
         void (*judge)(const struct mmt_judge *j);
     } all[] = { { ZATOLOKIN, judge_zatolokin },
                 { SEMENENKO, judge_semenenko },
-                { GTS250, judge_gts250 },
-                { "ustyuzhanin", judge_limit } };
+                { GTS250, judge_gts250 } };
     struct mmt_table claims = mmt_claims_start();
+    mmt_status status = MMT_OK;
     char name[64];
 
     for (int d = 0; d < ladder->options->devices.count; d++)
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
             if (!strcmp(all[i].paper, ladder->paper->name))
                 all[i].judge(&(struct mmt_judge){ ladder, &claims, d });
+    if (!strcmp(ladder->paper->name, "ustyuzhanin"))
+        status = mmt_ladder_limit(ladder, &claims, err);
     snprintf(name, sizeof name, "ladder-%s-claims", ladder->paper->name);
-    mmt_status status = mmt_study_show(ladder->options, &claims, name, err);
+    if (status == MMT_OK)
+        status = mmt_study_show(ladder->options, &claims, name, err);
     mmt_table_free(&claims);
     return status;
 }

@@ -16,8 +16,9 @@
 # which the tables say. A study that fails is named at the end, and the others are done.
 #
 # Environment: LADDER, ADDITION, LONGVECTOR, PYRAMID, CG are sizes instead of the papers', and
-# LADDER_ZATOLOKIN and so on those of one paper's ladder; STUDIES='ladder-* cards' does these
-# alone, and adds to run.txt; KEEP=1 keeps each table as JSON, which `study cards FOLDER FOLDER`
+# LADDER_ZATOLOKIN and so on those of one paper's ladder; MEMORY, such as 84G, is what
+# ustyuzhanin's product near the limit of memory takes (none: it is left out);
+# STUDIES='ladder-* cards' does these alone, and adds to run.txt; KEEP=1 keeps each table as JSON, which `study cards FOLDER FOLDER`
 # reads, and each curve's gnuplot script too.
 set -uo pipefail
 if [ $# -lt 4 ] || ! [ "$3" -gt 0 ] 2>/dev/null; then
@@ -53,25 +54,25 @@ plan() {
 
 sizes() { echo "${1:+--sizes $1}"; }
 
-# A paper's ladder: name, weight, rows for each device.
+# A paper's ladder: name, weight, rows for each device, more words.
 plan_ladder() {
     local own=LADDER_${1^^}
     plan "ladder-$1" "$2" $(($3 * ${#devices[@]})) \
-        "ladder --device $list --paper $1 $(sizes "${!own-${LADDER-}}")"
+        "ladder --device $list --paper $1 $(sizes "${!own-${LADDER-}}") ${*:4}"
 }
 
 plan_ladder zatolokin 8 36
 plan_ladder semenenko 16 99
-plan_ladder ustyuzhanin 10 25
+plan_ladder ustyuzhanin 10 25 "${MEMORY:+--memory $MEMORY}"
 plan addition 8 $((18 * ${#devices[@]})) "addition --device $list $(sizes "${ADDITION-}")"
 plan cards 1 0 "cards $cards/geforce-gtx-1060.json $cards/quadro-k5000.json"
 for device in "${devices[@]}"; do
     short=${device//:/-}
     plan "longvector-$short" 8 0 "longvector --device $device $(sizes "${LONGVECTOR-}")"
     plan "pyramid-$short" 8 0 "pyramid --device $device --sizes ${PYRAMID-384}"
-    plan "cg-$short" 4 0 "cg --device $device $(sizes "${CG-}")"
+    plan "cg-$short" 12 0 "cg --device $device $(sizes "${CG-}")"
 done
-plan_ladder gts250 40 48 # the longest is last, and gets what the others leave
+plan_ladder gts250 40 72 --type i32,f32,f64 # the longest is last, and gets what the others leave
 
 # ---- one study ---------------------------------------------------------------------------------
 

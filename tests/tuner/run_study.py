@@ -65,7 +65,8 @@ def run(name, device, folder, *words):
 def check_usage(device):
     for words, told in ((["ladders"], "no study"), (["ladder", "--sizes", "0"], "--sizes"),
                         (["ladder", "--paper", "knuth"], "zatolokin"),
-                        (["ladder", "--memory", "1G"], "is not for study ladder"),
+                        (["addition", "--memory", "1G"], "is not for study addition"),
+                        (["ladder", "--memory", "9K", "--device", device], "139264 bytes"),
                         (["ladder", "--type", "bf16", "--device", device], "bf16"),
                         (["addition", "--device", "null"], "executes nothing"),
                         (["cards", "one.json"], "two profiles"),
@@ -91,7 +92,8 @@ def check_sum(row, kernel):
 
 
 def check_ladder(device, folder):
-    out, _ = run("ladder", device, folder, "--sizes", "64,128", "--repetitions", "2")
+    out, _ = run("ladder", device, folder, "--sizes", "64,128", "--repetitions", "2",
+                 "--memory", "1M")
     for paper in ("zatolokin", "semenenko", "gts250", "ustyuzhanin"):
         for row in rows(out, "ladder-" + paper):
             check(not row["left out"], "%s: %s" % (row["kernel"], row["left out"]))
@@ -112,6 +114,7 @@ def check_ladder(device, folder):
     check_claims(out, "ladder-ustyuzhanin-claims", (
         ("near the limit of memory", "not measured", "is a CPU"),))
     check_judgement(out)
+    check_limit(out)
     turns = {(r["kernel"], r["type"]): r["bank turns"]
              for r in rows(out, "ladder-semenenko")}
     for kernel, least in (("tiles with bank conflicts", 32), ("an extra column", 1),
@@ -140,6 +143,19 @@ def check_claims(folder, name, wanted):
         check(found and all(not verdict or r["verdict"] == verdict for r in found) and
               all(told in r["figure here"] + r["reason"] for r in found),
               "%s, '%s': %s" % (name, words, found))
+
+
+def check_limit(folder):
+    """Near the limit of memory: A is n x 256, B 256 x n, and all three take 1 MiB at most."""
+    table = rows(folder, "ladder-ustyuzhanin-limit")
+    check(len(table) == 5, "every kernel: %s" % table)
+    for row in table:
+        check(not row["left out"] and row["n"] == 160 and row["k"] == 256 and
+              round(row["A, B, C"] * 2 ** 30) == 8 * 160 * (160 + 2 * 256), "%s" % row)
+        rate = 2 * 160 * 160 * 256 / row["computing"] * 1e-6
+        check(abs(row["P"] - rate) < 1e-6 * rate, "P by the time: %s" % row)
+    split = [round(r["workspace"] * 2 ** 30) for r in table if "split" in r["kernel"]]
+    check(split == [4 * 8 * 160 * 160], "four parts of C: %s" % split)
 
 
 def check_judgement(folder):
