@@ -187,7 +187,8 @@ static void add_axis(const struct mmt_table *table, const struct mmt_plot *plot,
     mmt_text_addf(text, "%s noenhanced\n", is_x ? ".\"\\n\" offset 0,0.4" : "");
     if (!log)
         return;
-    mmt_text_addf(text, "set logscale %s\nset format %s '%%g'\n", axis, axis);
+    mmt_text_addf(text, "set logscale %s\nset format %s '%s'\n", axis, axis,
+                  range.least >= 1 ? "%.0s%c" : "%g"); /* 10M, 0.001 */
     mmt_text_addf(text, "set %srange [%.6g:%.6g]\n", axis,
                   range.least / (is_x ? 1.06 : 1.2), range.most * (is_x ? 1.06 : 1.2));
     if (!is_x || !add_places(table, plot, range, text))
@@ -385,7 +386,7 @@ static void add_script(const struct mmt_table *table, const struct mmt_plot *plo
     if (untitled) {
         begin_element("NaN", &curves);
         mmt_text_add(&curves, " with points pt 6 ps 1.4 lw 1.5 lc rgb 'black' title "
-                              "'circles: as printed in the paper'");
+                              "'hollow marks: as printed in the paper'");
     }
     add_frame(table, plot, picture, text);
     mmt_text_addf(text, "%s%s\n", mmt_text_string(&data), mmt_text_string(&curves));

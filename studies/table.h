@@ -68,7 +68,7 @@ struct mmt_plot {
     const char *title;
     int x, y, by[2];
     bool log_x, log_y;
-    int printed;        /* column of what a paper has of y, drawn as circles; 0: none */
+    int printed; /* column of what a paper has of y, drawn as hollow marks; 0: none */
     const char *x_name; /* of the axis; NULL: the column's */
 };
 

@@ -18,8 +18,9 @@
 # Environment: LADDER, ADDITION, LONGVECTOR, PYRAMID, CG are sizes instead of the papers', and
 # LADDER_ZATOLOKIN and so on those of one paper's ladder; MEMORY, such as 84G, is what
 # ustyuzhanin's product near the limit of memory takes (none: it is left out);
-# STUDIES='ladder-* cards' does these alone, and adds to run.txt; KEEP=1 keeps each table as JSON, which `study cards FOLDER FOLDER`
-# reads, and each curve's gnuplot script too.
+# STUDIES='ladder-* cards' does these alone, and adds to run.txt; KEEP=1 keeps each table as
+# JSON, which `study cards FOLDER FOLDER` reads, and each curve's gnuplot script, which is kept
+# anyway where gnuplot is not installed: run in its folder, it draws the curve.
 set -uo pipefail
 if [ $# -lt 4 ] || ! [ "$3" -gt 0 ] 2>/dev/null; then
     sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0" >&2
@@ -102,8 +103,10 @@ run_one() {
     esac
     printf '%-24s %-12s %4d s   mmtune %s\n' "$name" "$state" $((SECONDS - began)) \
         "$(xargs <<<"${command//"$cards/"/}")" >>"$log"
-    [ -n "${KEEP-}" ] || find "$out" \( -name "*.json" -o -name "*.gp" \) -delete
-    sed -i "s#^-> $out/#-> #; s# and \.json\$##" "$out/$name.txt"
+    [ -n "${KEEP-}" ] || find "$out" -name "*.json" -delete
+    [ -n "${KEEP-}" ] || ! command -v gnuplot >/dev/null || find "$out" -name "*.gp" -delete
+    find "$out" -name "*.gp" -exec sed -i "s#^set output '$out/#set output '#" {} +
+    sed -i "s#$out/##; s# and \.json\$##" "$out/$name.txt"
 }
 
 [ -n "${STUDIES-}" ] || : >"$log"

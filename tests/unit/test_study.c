@@ -242,7 +242,7 @@ static void check_printed(void)
     CHECK(strstr(text, "$printed2 with points pt 6 ps 1.4 lw 1.5 lc rgb '#d55e00' "
                        "title 'theirs'"));
     CHECK(!strstr(text, "$curve2"));
-    CHECK(strstr(text, "title 'circles: as printed in the paper'"));
+    CHECK(strstr(text, "title 'hollow marks: as printed in the paper'"));
     remove(path);
     snprintf(path, sizeof path, "%s/p.svg", folder);
     remove(path);
