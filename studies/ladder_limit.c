@@ -292,7 +292,7 @@ static void judge_limit(const struct limit *l, struct mmt_table *claims)
         return;
     }
     if (simple->why[0]) {
-        mmt_claims_add(claims, &claim, l->device->id, false, "%.200s", simple->why);
+        mmt_claims_leave(claims, &claim, l->device->id, "%.200s", simple->why);
         return;
     }
     tell_alternative(simple, split, one);
