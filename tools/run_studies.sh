@@ -11,9 +11,9 @@
 #
 # A study that has used up its share of SECONDS ends after the row that it is at, and what it
 # measured is kept; what one leaves of its share, the others get. `longvector` and `pyramid`
-# get two thirds of theirs for measuring, and then measure fewer sizes and rounds. One core of the host gets a
-# hundredth of a study's share for each size and layout, and larger sizes are extended as n^3,
-# which the tables say. A study that fails is named at the end, and the others are done.
+# get 2/3 of theirs for measuring, and then measure fewer sizes and rounds. One core of the host
+# gets a hundredth of a study's share for each size and layout, and larger sizes are extended as
+# n^3, which the tables say. A study that fails is named at the end, and the others are done.
 #
 # Environment: LADDER, ADDITION, LONGVECTOR, PYRAMID, CG are sizes instead of the papers', and
 # LADDER_ZATOLOKIN and so on those of one paper's ladder; MEMORY, such as 84G, is what
