@@ -47,37 +47,45 @@ static double best_cpu(const struct mmt_ladder *ladder, const struct mmt_climb *
     return best;
 }
 
-/* OpenCL does not tell a card's lanes; CUDA does, of the same card. */
-static double peak_of(const struct mmt_ladder *ladder, const struct mmt_climb *climb,
-                      unsigned *clock_khz)
+/* OpenCL does not tell a card's lanes; CUDA does, of the same card. NULL: none tells. */
+static const struct mmt_caps *caps_with_lanes(const struct mmt_ladder *ladder,
+                                              const struct mmt_climb *climb)
 {
     const char *name = mmt_device_caps(ladder->devices[climb->device].device)->name;
 
     for (int d = 0; d < ladder->options->devices.count; d++) {
         const struct mmt_caps *caps = mmt_device_caps(ladder->devices[d].device);
         double peak = mmt_derived_peak(caps, climb->type);
-        *clock_khz = caps->clock_khz;
         if (peak > 0 && caps->clock_khz && !strcmp(caps->name, name))
-            return peak;
+            return caps;
     }
-    return NAN;
+    return NULL;
 }
 
 double mmt_ladder_lanes(const struct mmt_ladder *ladder, const struct mmt_climb *climb)
 {
-    unsigned clock_khz;
-    double peak = peak_of(ladder, climb, &clock_khz);
-    return peak / (2e3 * clock_khz);
+    const struct mmt_caps *caps = caps_with_lanes(ladder, climb);
+    return caps ? mmt_derived_peak(caps, climb->type) / (2e3 * caps->clock_khz) : NAN;
 }
 
-/* A kernel that is faster than the device can be was not waited for, or not timed. f64
- * has tensor cores of twice the lanes. */
+/* What no kernel of this rung can exceed, in FLOP/s; NAN where nobody tells. What mmtune
+ * selects may use tensor cores, where the papers' kernels compute on lanes. */
+static double most_of(const struct mmt_ladder *ladder, const struct mmt_climb *climb)
+{
+    const struct mmt_caps *caps = caps_with_lanes(ladder, climb);
+
+    if (!caps)
+        return NAN;
+    return 1.05 * (strcmp(climb->rung->algorithm, "tuned") == 0
+                       ? mmt_derived_roof(caps, climb->type)
+                       : mmt_derived_peak(caps, climb->type));
+}
+
+/* A kernel that is faster than the device can be was not waited for, or not timed. */
 static const char *doubt_of(const struct mmt_ladder *ladder,
                             const struct mmt_climb *climb)
 {
-    unsigned clock_khz;
-    double peak = peak_of(ladder, climb, &clock_khz);
-    double most = peak * (climb->type == MMT_F64 ? 2.05 : 1.05);
+    double most = most_of(ladder, climb);
 
     return climb->phases.marks > 0 &&
                    flops_of_multiply(climb->n) / climb->phases.marks > most
