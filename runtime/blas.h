@@ -53,6 +53,17 @@ mmt_status mmt_blas_execute(mmt_blas *blas, const struct mmt_blas_call *call,
                             mmt_operand a, mmt_operand b, mmt_operand c, mmt_queue queue,
                             mmt_error *err);
 
+/* A plan that a handle keeps. */
+struct mmt_blas_plan;
+
+/* Finds or makes the plan of a problem for a caller that executes it by itself, and gives
+ * it back once that is queued. The handle does not know of those executions: where it
+ * frees plans it does not wait for them, which OpenCL allows. */
+mmt_status mmt_blas_borrow(mmt_blas *blas, const mmt_problem *problem,
+                           struct mmt_blas_plan **out, mmt_error *err);
+void mmt_blas_give_back(struct mmt_blas_plan *plan);
+const mmt_plan *mmt_blas_plan_of(const struct mmt_blas_plan *plan);
+
 mmt_device *mmt_blas_device(const mmt_blas *blas);
 
 /* How many plans are kept. */

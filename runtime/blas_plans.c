@@ -8,13 +8,13 @@
 
 enum { USUAL_PLANS = 256 };
 
-/* A plan that is kept. */
-struct kept {
+struct mmt_blas_plan {
     mmt_problem problem; /* as it was asked for */
     mmt_plan *plan;
-    int users;         /* calls that found it and have not queued it yet: atomic */
-    uint64_t used;     /* the handle's clock when it was found last */
-    struct kept *next; /* in its place of the table, or of those that are to be freed */
+    int users;     /* calls that found it and have not queued it yet: atomic */
+    uint64_t used; /* the handle's clock when it was found last */
+    struct mmt_blas_plan
+        *next; /* in its place of the table, or of those that are to be freed */
 };
 
 /* A queue that calls came with. */
@@ -33,9 +33,9 @@ struct mmt_blas {
     mmt_plan_options options;
     size_t most, count, places; /* plans, and places of the table: a power of two */
     pthread_mutex_t planning;   /* held by who makes, frees or waits; taken first */
-    pthread_mutex_t lock;       /* of all that follows, and of kept.used and .next */
+    pthread_mutex_t lock; /* of all that follows, and of mmt_blas_plan.used and .next */
     uint64_t clock;
-    struct kept **table;
+    struct mmt_blas_plan **table;
     struct lane *lanes; /* where one leaves, both locks are held */
 };
 
@@ -117,9 +117,9 @@ mmt_blas *mmt_blas_create(mmt_device *device, const mmt_blas_options *options,
     return blas;
 }
 
-static void free_plans(struct kept *kept)
+static void free_plans(struct mmt_blas_plan *kept)
 {
-    for (struct kept *next; kept; kept = next) {
+    for (struct mmt_blas_plan *next; kept; kept = next) {
         next = kept->next;
         mmt_plan_free(kept->plan);
         free(kept);
@@ -236,7 +236,7 @@ static mmt_problem problem_of(const struct mmt_blas_call *call)
     return p;
 }
 
-static struct kept **place_of(const mmt_blas *blas, const mmt_problem *p)
+static struct mmt_blas_plan **place_of(const mmt_blas *blas, const mmt_problem *p)
 {
     const int64_t told[] = { p->m,        p->n,        p->k,
                              p->lda,      p->ldb,      p->ldc,
@@ -251,9 +251,9 @@ static struct kept **place_of(const mmt_blas *blas, const mmt_problem *p)
 }
 
 /* The problem's plan, which the caller then uses, or NULL. The lock is held. */
-static struct kept *find_plan(mmt_blas *blas, const mmt_problem *problem)
+static struct mmt_blas_plan *find_plan(mmt_blas *blas, const mmt_problem *problem)
 {
-    struct kept *kept = *place_of(blas, problem);
+    struct mmt_blas_plan *kept = *place_of(blas, problem);
     while (kept && !mmt_problem_equal(&kept->problem, problem))
         kept = kept->next;
     if (kept) {
@@ -264,18 +264,18 @@ static struct kept *find_plan(mmt_blas *blas, const mmt_problem *problem)
 }
 
 /* Takes the plan that was used longest ago, and by no call now, out of the table. */
-static struct kept *take_oldest(mmt_blas *blas)
+static struct mmt_blas_plan *take_oldest(mmt_blas *blas)
 {
-    struct kept **oldest = NULL;
+    struct mmt_blas_plan **oldest = NULL;
 
     for (size_t i = 0; i < blas->places; i++)
-        for (struct kept **at = &blas->table[i]; *at; at = &(*at)->next)
+        for (struct mmt_blas_plan **at = &blas->table[i]; *at; at = &(*at)->next)
             if (!__atomic_load_n(&(*at)->users, __ATOMIC_ACQUIRE) &&
                 (!oldest || (*at)->used < (*oldest)->used))
                 oldest = at;
     if (!oldest)
         return NULL;
-    struct kept *kept = *oldest;
+    struct mmt_blas_plan *kept = *oldest;
     *oldest = kept->next;
     kept->next = NULL;
     blas->count--;
@@ -283,9 +283,9 @@ static struct kept *take_oldest(mmt_blas *blas)
 }
 
 /* A quarter of the plans, where they are too many. */
-static struct kept *take_surplus(mmt_blas *blas)
+static struct mmt_blas_plan *take_surplus(mmt_blas *blas)
 {
-    struct kept *surplus = NULL, *kept;
+    struct mmt_blas_plan *surplus = NULL, *kept;
     const size_t stay = blas->most - blas->most / 4;
 
     if (blas->count <= blas->most)
@@ -310,17 +310,17 @@ static mmt_status finish_lanes(mmt_blas *blas, mmt_error *err)
     return status;
 }
 
-static mmt_status insert(mmt_blas *blas, struct kept *kept, mmt_error *err)
+static mmt_status insert(mmt_blas *blas, struct mmt_blas_plan *kept, mmt_error *err)
 {
     mmt_status status = MMT_OK;
 
     pthread_mutex_lock(&blas->lock);
-    struct kept **place = place_of(blas, &kept->problem);
+    struct mmt_blas_plan **place = place_of(blas, &kept->problem);
     kept->next = *place;
     kept->used = ++blas->clock;
     *place = kept;
     blas->count++;
-    struct kept *surplus = take_surplus(blas);
+    struct mmt_blas_plan *surplus = take_surplus(blas);
     pthread_mutex_unlock(&blas->lock);
     if (surplus)
         status = finish_lanes(blas, err);
@@ -343,17 +343,17 @@ static mmt_status check_problem(const mmt_problem *problem, mmt_error *err)
 }
 
 /* Makes the problem's plan, which the caller then uses. */
-static mmt_status make_plan(mmt_blas *blas, const mmt_problem *problem, struct kept **out,
-                            mmt_error *err)
+static mmt_status make_plan(mmt_blas *blas, const mmt_problem *problem,
+                            struct mmt_blas_plan **out, mmt_error *err)
 {
     mmt_status status = check_problem(problem, err);
     if (status)
         return status;
     mmt_error why = { 0 };
-    struct kept *kept = calloc(1, sizeof *kept);
+    struct mmt_blas_plan *kept = calloc(1, sizeof *kept);
     if (!kept)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a plan");
-    *kept = (struct kept){ .problem = *problem, .users = 1 };
+    *kept = (struct mmt_blas_plan){ .problem = *problem, .users = 1 };
     kept->plan =
         mmt_plan_create(blas->device, blas->profile, problem, &blas->options, &why);
     if (!kept->plan) {
@@ -366,7 +366,7 @@ static mmt_status make_plan(mmt_blas *blas, const mmt_problem *problem, struct k
 
 /* Another thread may have made it while this one waited for its turn. */
 static mmt_status find_or_make_plan(mmt_blas *blas, const mmt_problem *problem,
-                                    struct kept **out, mmt_error *err)
+                                    struct mmt_blas_plan **out, mmt_error *err)
 {
     mmt_status status = MMT_OK;
 
@@ -378,6 +378,25 @@ static mmt_status find_or_make_plan(mmt_blas *blas, const mmt_problem *problem,
         status = make_plan(blas, problem, out, err);
     pthread_mutex_unlock(&blas->planning);
     return status;
+}
+
+mmt_status mmt_blas_borrow(mmt_blas *blas, const mmt_problem *problem,
+                           struct mmt_blas_plan **out, mmt_error *err)
+{
+    pthread_mutex_lock(&blas->lock);
+    *out = find_plan(blas, problem);
+    pthread_mutex_unlock(&blas->lock);
+    return *out ? MMT_OK : find_or_make_plan(blas, problem, out, err);
+}
+
+void mmt_blas_give_back(struct mmt_blas_plan *kept)
+{
+    __atomic_fetch_sub(&kept->users, 1, __ATOMIC_RELEASE);
+}
+
+const mmt_plan *mmt_blas_plan_of(const struct mmt_blas_plan *kept)
+{
+    return kept->plan;
 }
 
 /* ---- executing ------------------------------------------------------------------- */
@@ -434,7 +453,7 @@ mmt_status mmt_blas_execute(mmt_blas *blas, const struct mmt_blas_call *call,
 
     pthread_mutex_lock(&blas->lock);
     struct lane *lane = find_lane(blas, queue);
-    struct kept *kept = lane ? find_plan(blas, &problem) : NULL;
+    struct mmt_blas_plan *kept = lane ? find_plan(blas, &problem) : NULL;
     pthread_mutex_unlock(&blas->lock);
     if (!lane)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a queue's workspace");
@@ -443,6 +462,6 @@ mmt_status mmt_blas_execute(mmt_blas *blas, const struct mmt_blas_call *call,
     if (!status)
         status = execute(blas, kept->plan, lane, &args, err);
     if (kept)
-        __atomic_fetch_sub(&kept->users, 1, __ATOMIC_RELEASE);
+        mmt_blas_give_back(kept);
     return status;
 }
