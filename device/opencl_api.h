@@ -44,6 +44,7 @@ const char *mmt_opencl_api_open(void);
 #define clGetContextInfo             mmt_opencl_api.clGetContextInfo
 #define clGetDeviceIDs               mmt_opencl_api.clGetDeviceIDs
 #define clGetDeviceInfo              mmt_opencl_api.clGetDeviceInfo
+#define clGetEventInfo               mmt_opencl_api.clGetEventInfo
 #define clGetEventProfilingInfo      mmt_opencl_api.clGetEventProfilingInfo
 #define clGetKernelWorkGroupInfo     mmt_opencl_api.clGetKernelWorkGroupInfo
 #define clGetMemObjectInfo           mmt_opencl_api.clGetMemObjectInfo
@@ -58,6 +59,7 @@ const char *mmt_opencl_api_open(void);
 #define clReleaseMemObject           mmt_opencl_api.clReleaseMemObject
 #define clReleaseProgram             mmt_opencl_api.clReleaseProgram
 #define clRetainContext              mmt_opencl_api.clRetainContext
+#define clRetainEvent                mmt_opencl_api.clRetainEvent
 #define clSetKernelArg               mmt_opencl_api.clSetKernelArg
 #define clWaitForEvents              mmt_opencl_api.clWaitForEvents
 /* clang-format on */

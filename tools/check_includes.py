@@ -49,12 +49,12 @@ OUTSIDE = [
     ("cuda*.h", ["device/cuda*", "device/nvrtc*"]),
     ("nvrtc.h", ["device/cuda*", "device/nvrtc*"]),
     ("nvml.h", ["device/cuda*"]),
-    ("CL/*", ["device/opencl*"]),
+    ("CL/*", ["device/opencl*", "dropin/clblast/*"]),
 ]
 # Headers of the project that name a vendor's types, and the only files that may see them.
 PRIVATE = [
     ("device/cuda*.h", ["device/cuda*", "device/nvrtc*", "tests/*"]),
-    ("device/opencl*.h", ["device/opencl*", "tests/*"]),
+    ("device/opencl*.h", ["device/opencl*", "dropin/clblast/*", "tests/*"]),
 ]
 PUBLIC_MAY = ["stddef.h", "stdint.h"]
 
