@@ -7,7 +7,8 @@
 # machine unless given. Needs debhelper, lintian, debootstrap and the packages that debian/control
 # names; takes some minutes, and a gigabyte. In the root the tests of debian/tests run, in the order
 # of debian/tests/control, each with the packages that it depends on. Exit status 1 where anything
-# of it fails, lintian's errors included.
+# of it fails, lintian's errors included. With MMTUNE_BUILT in the environment the packages that
+# FOLDER has are taken.
 set -euo pipefail
 if [ $# -lt 1 ] || [ $# -gt 3 ]; then
     sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0" >&2
@@ -64,11 +65,12 @@ run_test() {
 }
 
 echo "== building $version"
-build
+[ -n "${MMTUNE_BUILT-}" ] || build
 echo "== making a root of $suite"
 [ -x "$root/usr/bin/apt-get" ] || debootstrap --variant=minbase "$suite" "$root" "$mirror" >"$folder/debootstrap.log" 2>&1
+trap 'umount -q "$root/proc" "$root/sys" || true' EXIT
 mountpoint -q "$root/proc" || mount -t proc proc "$root/proc"
-trap 'umount "$root/proc"' EXIT
+mountpoint -q "$root/sys" || mount -t sysfs -o ro sysfs "$root/sys" # PoCL counts the cores there
 for test in $(awk '/^Tests:/ { print $2 }' "$tree/debian/tests/control"); do
     echo "== $test"
     # shellcheck disable=SC2046
