@@ -2,7 +2,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "runtime/blas.h"
 
@@ -19,16 +18,10 @@ struct placed {
 
 /* ---- in place -------------------------------------------------------------------- */
 
-/* From the beginning of its first page on. Kernels touch nothing but the matrix. */
+/* Kernels touch nothing but the matrix. */
 static mmt_status wrap(mmt_device *device, struct placed *x, mmt_error *err)
 {
-    const size_t page = (size_t) sysconf(_SC_PAGESIZE);
-    const size_t before = (uintptr_t) x->host % page;
-    mmt_status status = mmt_buffer_wrap(device, x->host - before,
-                                        x->matrix.bytes + before, &x->buffer, err);
-    if (!status)
-        x->buffer.offset = before;
-    return status;
+    return mmt_host_wrap(device, x->host, x->matrix.bytes, &x->buffer, err);
 }
 
 /* ---- copies ------------------------------------------------------------------------ */

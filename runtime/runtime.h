@@ -193,6 +193,28 @@ void mmt_record_unserved(const struct mmt_caps *caps, const mmt_problem *problem
 mmt_status mmt_execute_unbounded(const mmt_plan *plan, const mmt_args *args,
                                  mmt_queue queue, mmt_error *err);
 
+/* ---- host memory ------------------------------------------------------------------ */
+
+/* Host memory as an operand, from the beginning of its first page on; else as
+ * mmt_buffer_wrap. What is written to an operand is written to that memory. */
+mmt_status mmt_host_wrap(mmt_device *device, const void *host, size_t bytes,
+                         mmt_operand *buffer, mmt_error *err);
+
+/* A product's matrices in host memory, with the leading dimensions of its problem. */
+struct mmt_host_args {
+    const void *a, *b;
+    void *c;
+    double alpha, beta;
+};
+
+/* Executes the plan of a product, no batch, and returns when C is there. The host's own
+ * processor uses the matrices in place; for other devices they are copied there and back,
+ * in memory that is made for this call, as is a workspace where the plan needs one. Runs
+ * on the device's own queue. Where it fails with *started, C may be half written.
+ * Threads: as mmt_execute. */
+mmt_status mmt_execute_host(const mmt_plan *plan, const struct mmt_host_args *host,
+                            bool *started, mmt_error *err);
+
 /* Whether alpha or beta is a whole number that a double holds exactly, at most 2^53. */
 bool mmt_scalar_is_whole(double value);
 
