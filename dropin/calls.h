@@ -45,9 +45,13 @@ struct mmt_calls_options {
 };
 void mmt_calls_read_options(struct mmt_calls_options *options);
 
+/* Names the first device of OpenCL that is the host's own processor. */
+#define MMT_CALLS_CPU "cpu"
+
 /* Begins to serve one device, whose library is named. `device` is opened by the keeper,
- * "cuda:0" in this process's numbers. Never fails: what goes wrong is told once on
- * standard error where `verbose`, and all calls pass. NULL where memory is exhausted. */
+ * "cuda:0" in this process's numbers, or MMT_CALLS_CPU. Never fails: what goes wrong is
+ * told once on standard error where `verbose`, and all calls pass. NULL where memory is
+ * exhausted. */
 struct mmt_calls *mmt_calls_start(const char *device, const char *library,
                                   const char *path,
                                   const struct mmt_calls_options *options);

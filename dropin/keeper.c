@@ -210,11 +210,34 @@ static void name_features(struct mmt_calls *calls)
 
 /* ---- the thread ------------------------------------------------------------------ */
 
+/* The first of OpenCL's: asking CUDA, too, would wake its driver. */
+static mmt_device *open_cpu(mmt_error *err)
+{
+    struct mmt_device_info *list = NULL;
+    mmt_device *device = NULL;
+    size_t count = 0, i = 0;
+
+    if (mmt_backend_opencl.list(&list, &count, NULL, err))
+        return NULL;
+    while (i < count && list[i].caps.kind != MMT_CPU)
+        i++;
+    if (i < count)
+        device = mmt_device_open(list[i].id, err);
+    else
+        mmt_fail(err, MMT_ERROR_NOT_FOUND,
+                 "no OpenCL platform of this machine has a CPU; PoCL is one: apt-get "
+                 "install pocl-opencl-icd");
+    free(list);
+    return device;
+}
+
 static mmt_device *open_device(struct mmt_calls *calls)
 {
     struct mmt_text stem = { 0 };
     mmt_error err;
-    mmt_device *device = mmt_device_open(calls->name, &err);
+    mmt_device *device = strcmp(calls->name, MMT_CALLS_CPU)
+                             ? mmt_device_open(calls->name, &err)
+                             : open_cpu(&err);
 
     if (!device) {
         say(calls, "every call passes: %s", err.text);
