@@ -197,15 +197,14 @@ static void multiply_cblas(mmt_type type, const struct cblas *x, void *c)
 
 CBLAS(cblas_sgemm, MMT_F32, float, cblas_gemm_f32, compute_cblas_f32, "cblas_sgemm")
 CBLAS(cblas_dgemm, MMT_F64, double, cblas_gemm_f64, compute_cblas_f64, "cblas_dgemm")
-CBLAS(hook_cblas_sgemm, MMT_F32, float, cblas_gemm_f32, compute_cblas_f32,
-      "flexiblas_chain_cblas_sgemm_")
-CBLAS(hook_cblas_dgemm, MMT_F64, double, cblas_gemm_f64, compute_cblas_f64,
-      "flexiblas_chain_cblas_dgemm_")
 
 /* ---- what FlexiBLAS asks of a hook
  * ------------------------------------------------------ */
 
-/* Who it is: a name, its section in FlexiBLAS's files, what it does, and by whom. */
+/* There are no hooks of CBLAS: FlexiBLAS 3.4 puts such a one into the chain of Fortran's
+ * (wrapper_cblas.c), and calls it with Fortran's arguments.
+ *
+ * Who it is: a name, its section in FlexiBLAS's files, what it does, and by whom. */
 struct flexiblas_register {
     const char *name, *section, *description, *authors;
 };
