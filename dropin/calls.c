@@ -133,7 +133,8 @@ static struct {
     pthread_mutex_t lock; /* of `count`; never taken on the path of a call */
     int count;
     struct mmt_calls *list[MOST_DEVICES];
-    bool forked; /* this is a child of a process that had begun */
+    bool stopped; /* the process ends */
+    bool forked;  /* this is a child of a process that had begun */
 } all = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void before_fork(void)
@@ -157,14 +158,15 @@ static void after_fork_in_child(void)
 /* Seconds that the end of the process waits for a keeper, which may be compiling. */
 enum { MOST_SECONDS_AT_EXIT = 10 };
 
-/* Runs before what the driver has registered: the keeper may still ask it. */
+/* The keeper may still ask the driver: so it is stopped before that ends. */
 static void stop_keepers(void)
 {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += MOST_SECONDS_AT_EXIT;
-    if (all.forked)
+    if (all.forked || all.stopped)
         return;
+    all.stopped = true;
     for (int i = 0; i < all.count; i++) {
         atomic_store(&all.list[i]->stopping, true);
         sem_post(&all.list[i]->wake);
@@ -172,6 +174,11 @@ static void stop_keepers(void)
     for (int i = 0; i < all.count; i++)
         while (sem_timedwait(&all.list[i]->done, &until) && errno == EINTR)
             continue;
+}
+
+void mmt_calls_watch_exit(void)
+{
+    atexit(stop_keepers);
 }
 
 /* No signal of the program is handled in the keeper's thread. */
@@ -194,7 +201,7 @@ static void enter(struct mmt_calls *calls)
 {
     if (!all.count) {
         pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-        atexit(stop_keepers);
+        mmt_calls_watch_exit();
     }
     if (all.forked || all.count == MOST_DEVICES || !start_keeper(calls))
         atomic_store(&calls->silent, true);
@@ -219,6 +226,8 @@ struct mmt_calls *mmt_calls_start(const char *device, const char *library,
     calls->options = *options;
     sem_init(&calls->wake, 0, 0);
     sem_init(&calls->done, 0, 0);
+    if (options->open_now)
+        mmt_keeper_open(calls);
     pthread_mutex_lock(&all.lock);
     enter(calls);
     pthread_mutex_unlock(&all.lock);

@@ -39,8 +39,10 @@ struct mmt_calls_options {
     bool verbose;          /* name the kernel of each kind once, on standard error */
     bool ranges;           /* an NVTX range around each call that is taken over */
     size_t workspace;      /* bytes that all workspaces of ours take together */
-    double wait;           /* seconds that making a library's handle waits for plans */
-    char run[48];          /* what lines of the recording are marked with */
+    double wait;           /* seconds that a handle or a first product waits for plans */
+    bool open_now; /* open the device before mmt_calls_start returns: a driver that
+                    * is loaded while the process ends, as PoCL, would crash it */
+    char run[48];  /* what lines of the recording are marked with */
     struct mmt_calls_work work; /* none, unless the client sets it */
 };
 void mmt_calls_read_options(struct mmt_calls_options *options);

@@ -231,19 +231,21 @@ static mmt_device *open_cpu(mmt_error *err)
     return device;
 }
 
-static mmt_device *open_device(struct mmt_calls *calls)
+mmt_device *mmt_keeper_open(struct mmt_calls *calls)
 {
     struct mmt_text stem = { 0 };
     mmt_error err;
-    mmt_device *device = strcmp(calls->name, MMT_CALLS_CPU)
-                             ? mmt_device_open(calls->name, &err)
-                             : open_cpu(&err);
+    mmt_device *device = mmt_calls_device(calls);
 
+    if (device)
+        return device;
+    device = strcmp(calls->name, MMT_CALLS_CPU) ? mmt_device_open(calls->name, &err)
+                                                : open_cpu(&err);
     if (!device) {
         say(calls, "every call passes: %s", err.text);
+        atomic_store(&calls->silent, true);
         return NULL;
     }
-    mmt_thread_relax(device);
     mmt_profile_stem(mmt_device_caps(device), &stem);
     mmt_recording_path(mmt_text_string(&stem), &calls->recording);
     mmt_text_finish(&stem);
@@ -291,13 +293,14 @@ static void keep(struct mmt_calls *calls)
 void *mmt_keeper_run(void *argument)
 {
     struct mmt_calls *calls = argument;
-    mmt_device *device = open_device(calls);
+    mmt_device *device = mmt_keeper_open(calls);
 
     if (device) {
+        mmt_thread_relax(device);
         make_plans(calls, device);
+        mmt_calls_watch_exit();
         keep(calls);
-    } else
-        atomic_store(&calls->silent, true);
+    }
     sem_post(&calls->done);
     return NULL;
 }

@@ -53,6 +53,14 @@ struct mmt_calls {
     struct mmt_text recording; /* the path; "" until the device is open */
 };
 
+/* Opens the device, in the keeper's thread or ahead of it; NULL, and all calls pass,
+ * where it cannot be opened. */
+mmt_device *mmt_keeper_open(struct mmt_calls *calls);
+
+/* Has the process stop the keepers as its end begins, before what has registered itself
+ * for the end by now. */
+void mmt_calls_watch_exit(void);
+
 /* The keeper's thread; its argument is the struct mmt_calls. */
 void *mmt_keeper_run(void *calls);
 

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "dropin/blas/library.h"
 #include "dropin/blas/multiply.h"
@@ -208,10 +209,17 @@ CBLAS(cblas_dgemm, MMT_F64, double, cblas_gemm_f64, compute_cblas_f64, "cblas_dg
 struct flexiblas_register {
     const char *name, *section, *description, *authors;
 };
-extern const struct flexiblas_register flexiblas_register;
-EXPORT const struct flexiblas_register flexiblas_register = {
+extern struct flexiblas_register flexiblas_register;
+EXPORT struct flexiblas_register flexiblas_register = {
     "mmtune", "MMTUNE", "Products go to mmtune's kernels where they are faster.", "mmtune"
 };
+
+/* FlexiBLAS 3.4 frees the section's name where a hook is named by its file. */
+__attribute__((constructor)) static void allocate_section(void)
+{
+    char *section = strdup(flexiblas_register.section);
+    flexiblas_register.section = section ? section : flexiblas_register.section;
+}
 
 /* Its options: none. */
 struct flexiblas_option {

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "dropin/blas/library.h"
@@ -18,6 +19,8 @@ enum { ALIGNMENT = 16 };
 
 static double threshold = USUAL_THRESHOLD;
 static _Atomic(struct mmt_calls *) begun;
+static atomic_int running; /* products of ours */
+static atomic_bool ended;  /* the process ends: its driver may be gone */
 
 /* In a library's own product, or ours. */
 static _Thread_local int depth __attribute__((tls_model("initial-exec")));
@@ -40,6 +43,25 @@ __attribute__((constructor)) static void read_threshold(void)
                 text);
 }
 
+/* Seconds that the end of the process waits for products on their way. */
+enum { MOST_SECONDS_AT_EXIT = 10 };
+
+static void stop_serving(void)
+{
+    const double until = mmt_now() + MOST_SECONDS_AT_EXIT;
+    const struct timespec pause = { 0, 1000000 };
+
+    atomic_store(&ended, true);
+    while (atomic_load(&running) && mmt_now() < until)
+        nanosleep(&pause, NULL);
+}
+
+/* What runs last is registered first: the driver's own end is behind ours. */
+static void watch_exit(void *context, mmt_device *device, size_t workspace)
+{
+    atexit(stop_serving);
+}
+
 static struct mmt_calls *start(const void *function)
 {
     const char *device = secure_getenv("MMTUNE_BLAS_DEVICE");
@@ -47,6 +69,8 @@ static struct mmt_calls *start(const void *function)
     char path[256], name[48];
 
     mmt_calls_read_options(&options);
+    options.open_now = true;
+    options.work.prepare = watch_exit;
     mmt_blas_path(function, path);
     mmt_blas_name(path, name);
     struct mmt_calls *calls =
@@ -147,10 +171,15 @@ static bool take(const struct mmt_calls_options *options, const mmt_plan *plan,
 {
     const struct mmt_checking checking = { product, mmt_slot_call(slot), original,
                                            run_plan, (void *) plan };
+    bool done = false;
+
     depth++;
-    const bool done = options->check && mmt_slot_take_check(slot)
-                          ? mmt_blas_check_product(&checking)
-                          : run_plan((void *) plan, product);
+    atomic_fetch_add(&running, 1);
+    if (!atomic_load(&ended))
+        done = options->check && mmt_slot_take_check(slot)
+                   ? mmt_blas_check_product(&checking)
+                   : run_plan((void *) plan, product);
+    atomic_fetch_sub(&running, 1);
     depth--;
     return done;
 }
