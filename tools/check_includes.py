@@ -30,7 +30,7 @@ MODULES = {
     "tuner/search": BELOW,
     "tuner/verify": BELOW,
     "tuner/measure": ["tuner/common", "tuner/verify"] + BELOW,
-    "tuner/bench": ["tuner/common", "tuner/measure", "tuner/verify"] + BELOW,
+    "tuner/bench": ["dropin", "tuner/common", "tuner/measure", "tuner/verify"] + BELOW,
     "tuner/worker": ["tuner/bench", "tuner/common", "tuner/measure", "tuner/verify"] + BELOW,
     "tuner/journal": ["tuner/worker"] + BELOW,
     "tuner/model": ["tuner/common", "tuner/journal", "tuner/measure"] + BELOW,

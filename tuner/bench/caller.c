@@ -4,7 +4,8 @@
 const struct mmt_caller *mmt_caller_of(enum mmt_client client)
 {
     static const struct mmt_caller *const callers[] = { &mmt_caller_cublas,
-                                                        &mmt_caller_cublaslt };
+                                                        &mmt_caller_cublaslt,
+                                                        &mmt_caller_blas };
     for (size_t i = 0; i < sizeof callers / sizeof *callers; i++)
         if (callers[i]->client == client)
             return callers[i];

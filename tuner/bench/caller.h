@@ -57,7 +57,7 @@ struct mmt_caller {
 /* NULL where nobody calls a client's library here. */
 const struct mmt_caller *mmt_caller_of(enum mmt_client client);
 
-extern const struct mmt_caller mmt_caller_cublas, mmt_caller_cublaslt;
+extern const struct mmt_caller mmt_caller_cublas, mmt_caller_cublaslt, mmt_caller_blas;
 
 /* ---- a verdict's times (verdict.c) --------------------------------------------------
  */

@@ -37,6 +37,7 @@ static const struct verb {
     { "run", mmt_verb_run, "run a program of cuBLAS with the faster kernels", NULL },
     { "--worker", mmt_verb_worker, NULL, NULL },
     { "--openblas", mmt_verb_openblas, NULL, NULL },
+    { "--blas-child", mmt_verb_blas, NULL, NULL },
 };
 
 enum { NUM_VERBS = sizeof verbs / sizeof *verbs };

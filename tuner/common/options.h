@@ -51,6 +51,9 @@ int mmt_verb_worker(int argc, char **argv);
 /* The hidden verb of a process that holds OpenBLAS (openblas_child.h). */
 int mmt_verb_openblas(int argc, char **argv);
 
+/* The same of one that holds a program's BLAS (blas_child.h). */
+int mmt_verb_blas(int argc, char **argv);
+
 /* ---- options --------------------------------------------------------------------- */
 
 /* Every option of the program, in the order in which --help tells them: table.c has their
