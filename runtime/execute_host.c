@@ -73,6 +73,27 @@ static mmt_status upload(const struct mmt_plan *plan, struct stored *x, mmt_erro
                                   plan->problem.type, x->rows, x->columns, err);
 }
 
+/* The one that an execution before left, or another. */
+static mmt_status take_workspace(const struct mmt_plan *plan, mmt_operand *out,
+                                 mmt_error *err)
+{
+    struct mmt_plan *owner = (struct mmt_plan *) plan; /* `spare` is nobody's */
+    const size_t bytes = mmt_plan_workspace(plan);
+
+    out->handle = bytes ? atomic_exchange(&owner->spare, 0) : 0;
+    return out->handle || !bytes ? MMT_OK
+                                 : mmt_buffer_create(plan->device, bytes, out, err);
+}
+
+static void leave_workspace(const struct mmt_plan *plan, mmt_operand workspace)
+{
+    struct mmt_plan *owner = (struct mmt_plan *) plan;
+    uint64_t none = 0;
+
+    if (!atomic_compare_exchange_strong(&owner->spare, &none, workspace.handle))
+        mmt_buffer_free(plan->device, workspace);
+}
+
 static mmt_status place(const struct mmt_plan *plan, struct placed *out, mmt_error *err)
 {
     const struct stored *c = &out->all[2];
@@ -90,10 +111,7 @@ static mmt_status place(const struct mmt_plan *plan, struct placed *out, mmt_err
                      ? upload(plan, x, err)
                      : mmt_host_wrap(plan->device, x->host, x->bytes, x->operand, err);
     }
-    const size_t workspace = mmt_plan_workspace(plan);
-    if (!status && workspace)
-        status = mmt_buffer_create(plan->device, workspace, &out->args.workspace, err);
-    return status;
+    return status ? status : take_workspace(plan, &out->args.workspace, err);
 }
 
 static mmt_status compute(const struct mmt_plan *plan, const struct placed *placed,
@@ -125,6 +143,6 @@ mmt_status mmt_execute_host(const mmt_plan *plan, const struct mmt_host_args *ho
     }
     for (int i = 0; i < 3; i++)
         mmt_buffer_free(plan->device, *placed.all[i].operand);
-    mmt_buffer_free(plan->device, placed.args.workspace);
+    leave_workspace(plan, placed.args.workspace);
     return status;
 }

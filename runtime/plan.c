@@ -470,6 +470,7 @@ void mmt_plan_free(mmt_plan *plan)
         return;
     drop_kernels(plan);
     mmt_buffer_free(plan->device, plan->workspace);
+    mmt_buffer_free(plan->device, (mmt_operand){ plan->spare, 0 });
     free(plan->description);
     free(plan);
 }

@@ -2,6 +2,8 @@
 #ifndef MMT_RUNTIME_PLAN_H
 #define MMT_RUNTIME_PLAN_H
 
+#include <stdatomic.h>
+
 #include "runtime/runtime.h"
 
 /* Kernels that are tried, one after the other, where the driver refuses the first. */
@@ -16,6 +18,8 @@ struct mmt_plan {
         *aligned;           /* NULL where no specialisation assumes more than elements */
     struct mmt_kernel *any; /* NULL where the caller promised alignment */
     mmt_operand workspace;  /* its own, where it was asked for and needs one */
+    _Atomic uint64_t
+        spare; /* handle of a workspace that mmt_execute_host left; 0: none */
     struct {
         uint64_t a, b, c, bias, scalars, workspace;
     } bytes;                                 /* that an execution uses of each operand */

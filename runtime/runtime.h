@@ -209,9 +209,9 @@ struct mmt_host_args {
 
 /* Executes the plan of a product, no batch, and returns when C is there. The host's own
  * processor uses the matrices in place; for other devices they are copied there and back,
- * in memory that is made for this call, as is a workspace where the plan needs one. Runs
- * on the device's own queue. Where it fails with *started, C may be half written.
- * Threads: as mmt_execute. */
+ * in memory that is made for this call. Where the plan needs a workspace, it keeps one
+ * that it made, for the next such call. Runs on the device's own queue. Where it fails
+ * with *started, C may be half written. Threads: as mmt_execute. */
 mmt_status mmt_execute_host(const mmt_plan *plan, const struct mmt_host_args *host,
                             bool *started, mmt_error *err);
 

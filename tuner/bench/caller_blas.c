@@ -151,10 +151,10 @@ static void print_version(void *given, char out[48])
     memcpy(out, ((const struct blas *) given)->name, 48);
 }
 
-/* It is made for each execution, as in a program. */
-static size_t any_workspace(const struct mmt_call *call)
+/* Ours makes one for each execution, of at most so many bytes. */
+static size_t own_workspace(const struct mmt_call *call)
 {
-    return SIZE_MAX;
+    return 256 << 20;
 }
 
 static mmt_status fill(struct blas *self, int which, const struct mmt_copies *copies,
@@ -268,7 +268,7 @@ const struct mmt_caller mmt_caller_blas = {
     .title = "the program's BLAS",
     .open = open_blas,
     .version = print_version,
-    .workspace = any_workspace,
+    .workspace = own_workspace,
     .prepare = prepare_blas,
     .forget = forget_blas,
     .run = run_blas,
