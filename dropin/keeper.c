@@ -246,6 +246,7 @@ mmt_device *mmt_keeper_open(struct mmt_calls *calls)
         atomic_store(&calls->silent, true);
         return NULL;
     }
+    snprintf(calls->name, sizeof calls->name, "%s", device->id);
     mmt_profile_stem(mmt_device_caps(device), &stem);
     mmt_recording_path(mmt_text_string(&stem), &calls->recording);
     mmt_text_finish(&stem);

@@ -8,9 +8,10 @@ bool mmt_caps_are_one(const struct mmt_caps *a, const struct mmt_caps *b)
 {
     if (a->uuid[0] && b->uuid[0])
         return !strcmp(a->uuid, b->uuid);
+    /* PoCL's memory of a CPU is a part of what is free. */
     return !strcmp(a->backend, b->backend) && !strcmp(a->name, b->name) &&
-           !strcmp(a->driver, b->driver) && a->sms == b->sms && a->memory == b->memory &&
-           a->clock_khz == b->clock_khz;
+           !strcmp(a->driver, b->driver) && a->sms == b->sms && a->kind == b->kind &&
+           (a->kind == MMT_CPU || a->memory == b->memory) && a->clock_khz == b->clock_khz;
 }
 
 /* ---- families --------------------------------------------------------------------- */

@@ -311,7 +311,8 @@ enum mmt_fate mmt_profile_verdict(const struct mmt_profile *profile,
 #define MMT_SEVERAL_CARDS "several cards"
 
 /* Whether one and the same device is spoken of: by their UUIDs where both have one, else
- * by the driver, the memory and the clock besides what makes a profile foreign. */
+ * by the driver, the clock and, but for CPUs, the memory besides what makes a profile
+ * foreign. */
 bool mmt_caps_are_one(const struct mmt_caps *a, const struct mmt_caps *b);
 
 /* The model of the type's family that rests on the most problems, the first of several;

@@ -1,6 +1,7 @@
-/* Writes the profile of CUDA's first device with verdicts, where mmt_profile_find has it:
+/* Writes a device's profile with verdicts, where mmt_profile_find has it; cuda:0 where no
+ * other is named:
  *
- *   make_verdicts VERDICT...
+ *   make_verdicts [-d DEVICE] VERDICT...
  *
  * One is words with commas between: client, problem, whether C is added to (0, 1), bytes
  * of workspace, configuration, library, driver (empty: the one that is there), our and
@@ -47,12 +48,13 @@ int main(int argc, char **argv)
     struct mmt_profile *profile = mmt_profile_create();
     struct mmt_text path = { 0 };
     struct mmt_hash hash;
-    mmt_device *device = mmt_device_open("cuda:0", &err);
+    const bool named = argc > 2 && !strcmp(argv[1], "-d");
+    mmt_device *device = mmt_device_open(named ? argv[2] : "cuda:0", &err);
 
     need(device ? MMT_OK : err.status);
     profile->caps = *mmt_device_caps(device);
     mmt_profile_now(profile->made.date);
-    for (int i = 1; i < argc; i++) {
+    for (int i = named ? 3 : 1; i < argc; i++) {
         struct mmt_verdict verdict;
         parse(argv[i], &profile->caps, &verdict);
         need(mmt_template_hash(verdict.config.template, &hash, &err));
