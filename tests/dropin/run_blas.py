@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tuner"))
 from checks import check, end, make_home, need_cpu_device
 
 MMTUNE, LIBRARY, CLIENT, MAKER, BLAS, FLEXIBLAS = sys.argv[1:7]
