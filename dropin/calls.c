@@ -94,7 +94,8 @@ static int take(atomic_int *taken, int most)
 
 int mmt_slot_take_timing(struct mmt_slot *slot)
 {
-    return take(&slot->timings, MMT_TIMED_CALLS);
+    const int number = take(&slot->timings, MMT_TIMED_CALLS + 1);
+    return number > 1 ? number - 1 : 0;
 }
 
 int mmt_slot_take_check(struct mmt_slot *slot)

@@ -81,7 +81,8 @@ const char *mmt_slot_label(const struct mmt_slot *slot);
 void mmt_slot_count(struct mmt_slot *slot, enum mmt_fate fate);
 
 /* Whether this call is one of the first of its kind, whose time, or whose result by both
- * libraries, is asked for: its number from 1, which is given away once; else 0. */
+ * libraries, is asked for: its number from 1, which is given away once; else 0. The very
+ * first is not timed: it loads the library's kernel. */
 enum { MMT_TIMED_CALLS = 10, MMT_CHECKED_CALLS = 3 };
 int mmt_slot_take_timing(struct mmt_slot *slot);
 int mmt_slot_take_check(struct mmt_slot *slot);
