@@ -131,7 +131,7 @@ class Cases:
         return self.models[kind]
 
     def graph(self, step):
-        """The step as a CUDA graph; its output is the same tensor each time."""
+        """The step as a CUDA graph; its output is the same tensor each time. What it reads is the step's."""
         torch, stream = self.torch, self.torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
@@ -141,7 +141,7 @@ class Cases:
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             out = step()
-        return lambda: (graph.replay(), out)[1]
+        return lambda: (graph.replay(), out, step)[1]
 
     def step_of_decode(self, kind, sequences):
         torch, model, tokens = self.torch, self.model(kind), self.tokens(sequences, 1)
