@@ -61,6 +61,7 @@ static void test_slot(void)
     CHECK(mmt_call_equal(mmt_slot_call(slot), &call));
     CHECK(!mmt_slot_plan(slot, &fate) && fate == MMT_FATE_RECORDED);
     CHECK_EQ_STR(mmt_slot_label(slot), "");
+    CHECK(!mmt_slot_take_timing(slot)); /* it loads the library's kernel */
     for (int i = 1; i <= MMT_TIMED_CALLS; i++)
         CHECK(mmt_slot_take_timing(slot) == i);
     for (int i = 1; i <= MMT_CHECKED_CALLS; i++)

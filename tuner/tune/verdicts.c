@@ -11,7 +11,14 @@
 /* Seconds of sampling, and what a verdict takes besides; a part of the budget that all
  * may take at most; and a worker may take so many times a candidate's limit, as loading a
  * large library from a disk is slow. */
-static const double sampling = 0.4, besides = 0.4, part_of_budget = 0.3, patience = 6;
+static const double sampling = 0.4, besides = 1, part_of_budget = 0.4, patience = 6;
+
+/* Kernels of known portfolios that are timed for a call, and seconds for each. */
+enum { MOST_PROMISING = 4 };
+static const double promising_seconds = 0.05;
+
+/* A time of its own, not taken in turn with others', must be that much shorter. */
+static const double alone = 1.03;
 
 /* One call under one mode. */
 struct question {
@@ -114,6 +121,12 @@ static struct mmt_tune_called *ask_library(struct mmt_run *run,
     return called;
 }
 
+static bool is_over(const struct mmt_run *run)
+{
+    return mmt_pool_interrupts() || run->pool.broken.status ||
+           mmt_now() >= run->clock.verdicts_end;
+}
+
 /* ---- which kernel of ours ------------------------------------------------------------
  */
 
@@ -131,8 +144,63 @@ static bool is_allowed(const struct mmt_run *run, const struct question *q,
            mmt_journal_whole(run->files.journal, problem, config) != MMT_WHOLE_WRONG;
 }
 
-/* The fastest that was timed for the problem, in finals where there were any; NULL: none.
- */
+/* Those that promise most by what is known of the device, and were not timed for the
+ * call; returns how many. */
+static int list_promising(const struct mmt_run *run, const struct question *q,
+                          struct mmt_config out[MOST_PROMISING])
+{
+    const mmt_problem *problem = &q->it->call.problem;
+    const struct mmt_terms terms = { .max_workspace = q->caller->workspace(&q->it->call),
+                                     .strict_f32 = q->mode == MMT_F32_STRICT };
+    struct mmt_config all[MOST_PROMISING];
+    const int found = mmt_select_candidates(run->files.layers, problem, &run->device.caps,
+                                            &terms, all, MOST_PROMISING);
+    int count = 0;
+    for (int i = 0; i < found; i++)
+        if (is_allowed(run, q, &all[i]) &&
+            !mmt_journal_find_any(run->files.journal, problem, &all[i]))
+            out[count++] = all[i];
+    return count;
+}
+
+/* As at a shape that is no goal: found right by a few checks, with few samples. */
+static mmt_status time_promising(struct mmt_run *run, const struct question *q,
+                                 mmt_error *err)
+{
+    const mmt_problem *problem = &q->it->call.problem;
+    struct mmt_config configs[MOST_PROMISING];
+    const int count = list_promising(run, q, configs);
+    mmt_status status = MMT_OK;
+    mmt_tune_build(run, problem, configs, count, run->clock.verdicts_end);
+    for (int i = 0; i < count && !status && !is_over(run); i++) {
+        const struct mmt_job job = { .task = MMT_TASK_MEASURE,
+                                     .problem = *problem,
+                                     .seed = (uint64_t) run->options.seed,
+                                     .count = 1,
+                                     .configs = { configs[i] },
+                                     .verify = { true },
+                                     .budget_seconds = promising_seconds,
+                                     .is_short = true };
+        struct mmt_event event;
+        if (!mmt_pool_do(run, &job, limit_for(run, &job), &event))
+            continue;
+        struct mmt_record record = { .problem = *problem,
+                                     .config = configs[i],
+                                     .result = event.reply.results[0],
+                                     .calibration = true };
+        mmt_tune_judge_anew(run, problem, &record.result);
+        if (record.result.outcome != MMT_KILLED)
+            status = mmt_tune_note_result(run, &record, err);
+    }
+    return status;
+}
+
+static double time_of(const struct mmt_record *record)
+{
+    return record->result.time.median * (record->final ? 1 : alone);
+}
+
+/* The fastest that was timed for the problem; NULL: none. */
 static const struct mmt_record *best_record(const struct mmt_run *run,
                                             const struct question *q)
 {
@@ -141,40 +209,42 @@ static const struct mmt_record *best_record(const struct mmt_run *run,
     const struct mmt_record *best = NULL;
     for (size_t i = 0; i < count; i++) {
         const struct mmt_record *r = &records[i];
-        if (r->result.outcome != MMT_TIMED || r->calibration ||
-            !mmt_problem_equal(&r->problem, &q->it->call.problem) ||
-            !is_allowed(run, q, &r->config))
-            continue;
-        if (!best || r->final > best->final ||
-            (r->final == best->final && r->result.time.median < best->result.time.median))
+        if (r->result.outcome == MMT_TIMED &&
+            mmt_problem_equal(&r->problem, &q->it->call.problem) &&
+            is_allowed(run, q, &r->config) && (!best || time_of(r) < time_of(best)))
             best = r;
     }
     return best;
 }
 
-/* The entry's where the call allows it, else the best that was timed, else what is
- * selected for the problem: by a range, say. False where nothing serves. */
+/* The entry's where the call allows it and nothing else was faster, else the best that
+ * was timed, else what is selected for the problem: by a range, say. False where nothing
+ * serves. */
 static bool pick_ours(const struct mmt_run *run, struct question *q)
 {
     const mmt_problem *problem = &q->it->call.problem;
     const struct mmt_terms terms = { .max_workspace = q->caller->workspace(&q->it->call),
                                      .strict_f32 = q->mode == MMT_F32_STRICT };
     const struct mmt_entry *entry = mmt_tune_winner(run, problem);
-    struct mmt_selection selection;
-    if (entry && is_allowed(run, q, &entry->config)) {
-        q->config = entry->config;
-        return true;
-    }
     const struct mmt_record *record = best_record(run, q);
-    if (record) {
+    struct mmt_selection selection;
+    if (entry && is_allowed(run, q, &entry->config) &&
+        !(record && time_of(record) < entry->time.median))
+        q->config = entry->config;
+    else if (record)
         q->config = record->config;
-        return true;
-    }
-    if (mmt_select(run->files.profile, problem, &run->device.caps, &terms, &selection,
-                   NULL))
+    else if (mmt_select(run->files.profile, problem, &run->device.caps, &terms,
+                        &selection, NULL))
         return false;
-    q->config = selection.config;
+    else
+        q->config = selection.config;
     return is_allowed(run, q, &q->config);
+}
+
+/* Whether a search proposed it: what was selected by others was verified wholly there. */
+static bool is_own(const struct mmt_run *run, const struct question *q)
+{
+    return mmt_journal_find(run->files.journal, &q->it->call.problem, &q->config);
 }
 
 /* ---- one verdict ---------------------------------------------------------------------
@@ -245,14 +315,13 @@ static bool is_needed(const struct question *q)
 static mmt_status judge(struct mmt_run *run, struct question *q, mmt_error *err)
 {
     enum mmt_whole found = MMT_WHOLE_UNKNOWN;
-    mmt_status status = MMT_OK;
-    if (!pick_ours(run, q) || !is_needed(q))
-        return MMT_OK;
+    mmt_status status = time_promising(run, q, err);
+    if (status || !pick_ours(run, q) || !is_needed(q))
+        return status;
     struct mmt_verdict verdict = verdict_for(run, q);
     if (is_known(run, &verdict))
         return MMT_OK;
-    if (best_record(run,
-                    q)) /* kernels that were selected by others were verified there */
+    if (is_own(run, q))
         status = mmt_tune_verify_at(run, &verdict.call.problem, &q->config, &found, err);
     if (!status && found == MMT_WHOLE_WRONG)
         return judge(run, q, err);
@@ -268,12 +337,6 @@ static mmt_status judge(struct mmt_run *run, struct question *q, mmt_error *err)
 
 /* ---- all of them ---------------------------------------------------------------------
  */
-
-static bool is_over(const struct mmt_run *run)
-{
-    return mmt_pool_interrupts() || run->pool.broken.status ||
-           mmt_now() >= run->clock.verdicts_end;
-}
 
 static mmt_status judge_modes(struct mmt_run *run, const struct mmt_recorded *it,
                               mmt_error *err)
