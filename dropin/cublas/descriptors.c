@@ -1,6 +1,5 @@
 #include "dropin/cublas/descriptors.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -65,69 +64,43 @@ static bool ask_desc(void *desc, struct mmt_desc *out)
 
 /* Words of 8 bytes that descriptors have; those of products have had fewer in versions
  * before 13. */
-enum { LAYOUT_WORDS = 8, DESC_WORDS = 32, REMEMBERED = 64 };
+enum { LAYOUT_WORDS = 8, DESC_WORDS = 32, REMEMBERED = 256 };
 
-/* What one thread remembers. It is no thread-local storage itself: of the static kind an
- * auditor leaves a kilobyte or two for all libraries, and the other kind is allocated on
- * first use. */
-struct memory {
-    atomic_bool taken;
-    struct {
-        uint64_t words[LAYOUT_WORDS];
-        struct mmt_layout says;
-        bool known;
-    } layouts[REMEMBERED];
-    struct {
-        uint64_t words[DESC_WORDS];
-        struct mmt_desc says;
-        bool known;
-    } descs[REMEMBERED];
-};
+/* All threads share these. One that finds a place in use asks the getters: nobody waits.
+ */
+static struct {
+    atomic_bool used;
+    bool known;
+    uint64_t words[LAYOUT_WORDS];
+    struct mmt_layout says;
+} layouts[REMEMBERED];
 
-enum { MOST_THREADS = 64 }; /* at once; further ones ask each time */
-static struct memory memories[MOST_THREADS];
-static _Thread_local struct memory *mine __attribute__((tls_model("initial-exec")));
+static struct {
+    atomic_bool used;
+    bool known;
+    uint64_t words[DESC_WORDS];
+    struct mmt_desc says;
+} descs[REMEMBERED];
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t key; /* whose destructor gives a thread's memory back */
-
-/* Another thread may go on with what it knows: equal bytes say the same to all. */
-static void give_back(void *memory)
+static bool enter(atomic_bool *used)
 {
-    mine = NULL;
-    atomic_store_explicit(&((struct memory *) memory)->taken, false,
-                          memory_order_release);
+    return !atomic_exchange_explicit(used, true, memory_order_acquire);
 }
 
-static void make_key(void)
+static void leave(atomic_bool *used)
 {
-    if (pthread_key_create(&key, give_back)) /* then threads keep theirs for good */
-        key = (pthread_key_t) -1;
-}
-
-static struct memory *take_memory(void)
-{
-    pthread_once(&once, make_key);
-    for (int i = 0; i < MOST_THREADS && !mine; i++)
-        if (!atomic_exchange_explicit(&memories[i].taken, true, memory_order_acquire))
-            mine = &memories[i];
-    if (mine)
-        pthread_setspecific(key, mine);
-    return mine;
-}
-
-static struct memory *find_memory(void)
-{
-    return mine ? mine : take_memory();
+    atomic_store_explicit(used, false, memory_order_release);
 }
 
 /* Four sums side by side, since each waits for itself alone. */
-static unsigned place(const uint64_t *words, int count)
+static unsigned place(const void *descriptor, int words)
 {
-    uint64_t sums[4] = { 1, 2, 3, 4 };
-    for (int i = 0; i < count; i += 4)
-        for (int j = 0; j < 4; j++)
-            sums[j] = (sums[j] ^ words[i + j]) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t sums[4] = { 1, 2, 3, 4 }, word;
+    for (int i = 0; i < words; i += 4)
+        for (int j = 0; j < 4; j++) {
+            memcpy(&word, (const char *) descriptor + 8 * (i + j), sizeof word);
+            sums[j] = (sums[j] ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        }
     const uint64_t all = sums[0] ^ sums[1] >> 7 ^ sums[2] >> 13 ^ sums[3] >> 17;
     return (unsigned) (all >> 40) % REMEMBERED;
 }
@@ -146,36 +119,34 @@ static bool has_long_descs(void)
 
 bool mmt_layout_read(void *layout, struct mmt_layout *out)
 {
-    uint64_t words[LAYOUT_WORDS];
-
     if (!layout)
         return false;
-    struct memory *memory = find_memory();
-    if (!memory)
+    __typeof__(&layouts[0]) it = &layouts[place(layout, LAYOUT_WORDS)];
+    if (!enter(&it->used))
         return ask_layout(layout, out);
-    memcpy(words, layout, sizeof words);
-    __typeof__(&memory->layouts[0]) it = &memory->layouts[place(words, LAYOUT_WORDS)];
-    if (!it->known || memcmp(it->words, words, sizeof words)) {
+    if (!it->known || memcmp(it->words, layout, sizeof it->words)) {
         it->known = ask_layout(layout, &it->says);
-        memcpy(it->words, words, sizeof words);
+        memcpy(it->words, layout, sizeof it->words);
     }
+    const bool known = it->known;
     *out = it->says;
-    return it->known;
+    leave(&it->used);
+    return known;
 }
 
 bool mmt_desc_read(void *desc, struct mmt_desc *out)
 {
-    uint64_t words[DESC_WORDS];
-
-    struct memory *memory = find_memory();
-    if (!desc || !memory || !has_long_descs())
+    if (!desc || !has_long_descs())
         return desc && ask_desc(desc, out);
-    memcpy(words, desc, sizeof words);
-    __typeof__(&memory->descs[0]) it = &memory->descs[place(words, DESC_WORDS)];
-    if (!it->known || memcmp(it->words, words, sizeof words)) {
+    __typeof__(&descs[0]) it = &descs[place(desc, DESC_WORDS)];
+    if (!enter(&it->used))
+        return ask_desc(desc, out);
+    if (!it->known || memcmp(it->words, desc, sizeof it->words)) {
         it->known = ask_desc(desc, &it->says);
-        memcpy(it->words, words, sizeof words);
+        memcpy(it->words, desc, sizeof it->words);
     }
+    const bool known = it->known;
     *out = it->says;
-    return it->known;
+    leave(&it->used);
+    return known;
 }

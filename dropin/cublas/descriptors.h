@@ -2,7 +2,7 @@
  *
  * Getters take some ns each, and a call has dozens of them. A descriptor is plain memory
  * of a documented size, which a program may have on its stack: the same bytes say the
- * same. So each thread remembers what the last ones said. */
+ * same. So what the last ones said is remembered. */
 #ifndef MMT_DROPIN_CUBLAS_DESCRIPTORS_H
 #define MMT_DROPIN_CUBLAS_DESCRIPTORS_H
 
