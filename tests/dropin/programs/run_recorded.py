@@ -113,6 +113,7 @@ def test_commands():
     """Record, tune, run: by the card's clock ours takes a millisecond, and the library two."""
     words = [PROGRAMS + "/products", str(ROUNDS), "one"]
     shutil.rmtree(folder + "/state")
+    shutil.rmtree(folder + "/data")
     environment["MMT_FAKE_CUBLAS_US"] = "2000"
     out, _, said = run(MMTUNE, "run", "--record", "--", *words)
     check(f"recorded {ROUNDS} calls of 1 kind on" in said, said)
