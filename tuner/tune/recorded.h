@@ -28,6 +28,14 @@ struct mmt_run_recorded {
 
 /* ---- what programs computed (recorded.c) ------------------------------------------- */
 
+/* Whether the device has memory for tuning a problem: its inputs are there twice, random
+ * ones and whole numbers. */
+mmt_status mmt_tune_check_fits(const struct mmt_run *run, const mmt_problem *p,
+                               mmt_error *err);
+
+/* How many problems the budget has room for. */
+double mmt_tune_room(const struct mmt_run *run);
+
 /* Reads the recording; fills run->goals with its problems, the greatest share of time
  * first, as many as the budget has room for, and run->ranges where many m meet the same
  * n and k. */

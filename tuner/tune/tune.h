@@ -466,14 +466,6 @@ const struct mmt_record *mmt_tune_favourite(const struct mmt_record *sorted, int
 /* Whether such a device has a portfolio for the family of each goal. */
 bool mmt_tune_knows_portfolios(const struct mmt_run *run);
 
-/* Whether the device has memory for tuning a problem: its inputs are there twice, random
- * ones and whole numbers. */
-mmt_status mmt_tune_check_fits(const struct mmt_run *run, const mmt_problem *p,
-                               mmt_error *err);
-
-/* How many problems the budget has room for. */
-double mmt_tune_room(const struct mmt_run *run);
-
 /* Fills run->exploration: shapes of short searches once the goals are tuned, on a GPU
  * and where there is a limit of time: run->clock.exploration_end. */
 mmt_status mmt_tune_plan_exploration(struct mmt_run *run, mmt_error *err);
