@@ -28,6 +28,9 @@ __attribute__((format(printf, 2, 3))) static void say(const struct mmt_calls *ca
     fprintf(stderr, "mmtune: %s: %s\n", calls->name, line);
 }
 
+/* A recording that a service has made longer is added up. */
+static const size_t most_recorded_bytes = (size_t) 16 << 20;
+
 /* ---- plans ----------------------------------------------------------------------- */
 
 static char *print_label(const struct mmt_calls *calls, const struct mmt_verdict *verdict)
@@ -174,7 +177,8 @@ static void write_down(struct mmt_calls *calls)
             collect(calls, slot, &list[count]))
             count++;
         if (count == AT_ONCE || (count && i == MMT_MOST_SLOTS - 1)) {
-            if (mmt_recording_append(path, list, count, &err))
+            if (mmt_recording_append(path, list, count, &err) ||
+                mmt_recording_compact(path, most_recorded_bytes, &err))
                 say(calls, "%s", err.text);
             count = 0;
         }

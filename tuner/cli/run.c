@@ -168,13 +168,12 @@ static void widen_static_tls(void)
     mmt_text_finish(&list);
 }
 
+/* A build without CUDA has nothing that stands before cuBLAS: --blas does without. */
 static mmt_status set_libraries(const struct request *request, mmt_error *err)
 {
-    mmt_status status = MMT_OK;
-    if (request->blas)
+    mmt_status status = prepend("LD_PRELOAD", secure_getenv("LD_PRELOAD"), &cublas, err);
+    if (request->blas && (!status || status == MMT_ERROR_NOT_FOUND))
         status = prepend("LD_PRELOAD", secure_getenv("LD_PRELOAD"), &blas, err);
-    if (!status)
-        status = prepend("LD_PRELOAD", secure_getenv("LD_PRELOAD"), &cublas, err);
     if (status || request->no_audit)
         return status;
     widen_static_tls();
