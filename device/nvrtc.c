@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/place.h"
 #include "device/cubin.h"
 #include "device/library.h"
 
@@ -151,7 +152,27 @@ static bool open_file(struct mmt_nvrtc *nvrtc, const char *file, char why[256])
     return true;
 }
 
-/* The loader's own folders, then the toolkit's. */
+/* In the folders that MMT_NVRTC_BESIDE lists, below this library's prefix, with ':'
+ * between: where pip puts nvidia-cuda-nvrtc beside a package. There are none outside a
+ * wheel. */
+static bool open_beside(struct mmt_nvrtc *nvrtc, const char *soname)
+{
+    struct mmt_text prefix = { 0 };
+    bool opened = false;
+    char path[4096], why[256];
+    if (*MMT_NVRTC_BESIDE && mmt_place_prefix(&prefix))
+        for (const char *list = MMT_NVRTC_BESIDE; *list && !opened;) {
+            const int length = (int) strcspn(list, ":");
+            snprintf(path, sizeof(path), "%s/%.*s/%s", mmt_text_string(&prefix), length,
+                     list, soname);
+            opened = open_file(nvrtc, path, why);
+            list += length + (list[length] == ':');
+        }
+    mmt_text_finish(&prefix);
+    return opened;
+}
+
+/* The loader's own folders, then the toolkit's, then those beside this library. */
 static bool open_soname(struct mmt_nvrtc *nvrtc, const char *soname)
 {
     const char *homes[] = { secure_getenv("CUDA_HOME"), secure_getenv("CUDA_PATH"),
@@ -166,7 +187,7 @@ static bool open_soname(struct mmt_nvrtc *nvrtc, const char *soname)
         if (open_file(nvrtc, path, why))
             return true;
     }
-    return false;
+    return open_beside(nvrtc, soname);
 }
 
 static mmt_status search(struct mmt_nvrtc *nvrtc, int sm, mmt_error *err)

@@ -40,6 +40,20 @@ const char *mmt_profile_warnings(const mmt_profile *profile)
     return profile ? mmt_text_string(&profile->warnings) : "";
 }
 
+size_t mmt_profile_files(const mmt_profile *profile, char *text, size_t size)
+{
+    size_t length = 0;
+    if (text && size)
+        *text = '\0';
+    for (size_t i = 0; profile && i < profile->num_layers; i++) {
+        const char *path = profile->layers[i].path;
+        if (*path && text && length < size)
+            snprintf(text + length, size - length, "%s\n", path);
+        length += *path ? strlen(path) + 1 : 0;
+    }
+    return length;
+}
+
 /* The array doubles whenever its count is a power of two. */
 mmt_status mmt_profile_append(void *array, size_t *count, const void *item, size_t size,
                               mmt_error *err)

@@ -39,8 +39,8 @@ struct mmt_model {
 
 /* A file that a profile was read from. */
 struct mmt_layer {
-    char path[256]; /* its end, where it is longer; "" where it is no file */
-    char date[32];  /* of what was measured */
+    char path[1024]; /* its end, where it is longer; "" where it is no file */
+    char date[32];   /* of what was measured */
     char driver[64];
     bool own;      /* measured on this very device; only mmt_profile_add_layer tells */
     char kin[128]; /* of another device of the architecture: its name; else "" */

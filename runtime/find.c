@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/place.h"
 #include "costmodel/costmodel.h"
 #include "runtime/runtime.h"
 
@@ -142,6 +143,24 @@ static mmt_status add_list(struct search *search, const char *list, const char *
     return status;
 }
 
+/* Those that were installed with the library: where its prefix is now, else where it was
+ * meant to be. */
+static mmt_status add_installed(struct search *search, mmt_error *err)
+{
+    struct mmt_text folder = { 0 };
+    struct stat is;
+    mmt_status status;
+    if (mmt_place_prefix(&folder)) {
+        mmt_text_add(&folder, "/" MMT_DATADIR "/mmtune/profiles");
+        if (stat(mmt_text_string(&folder), &is))
+            mmt_text_finish(&folder);
+    }
+    status = add_folder(
+        search, folder.length ? mmt_text_string(&folder) : MMT_SHIPPED_PROFILES, err);
+    mmt_text_finish(&folder);
+    return status;
+}
+
 static mmt_status add_places(struct search *search, mmt_error *err)
 {
     const char *shared = secure_getenv("XDG_DATA_DIRS");
@@ -155,7 +174,7 @@ static mmt_status add_places(struct search *search, mmt_error *err)
         status =
             add_list(search, shared && *shared ? shared : "/usr/local/share:/usr/share",
                      "/mmtune/profiles", err);
-    return status ? status : add_folder(search, MMT_SHIPPED_PROFILES, err);
+    return status ? status : add_installed(search, err);
 }
 
 /* ---- as one -------------------------------------------------------------------------

@@ -455,6 +455,12 @@ MMT_API mmt_status mmt_profile_store(const mmt_profile *profile, const mmt_devic
  * the profile. */
 MMT_API const char *mmt_profile_warnings(const mmt_profile *profile);
 
+/* The files that a profile stands in, one a line: one, or those that mmt_profile_find and
+ * mmt_profile_combine put together, that counts most first; none for a text from memory.
+ * Of a path longer than 1023 bytes, its end. Writes at most `size` bytes, always
+ * terminated; returns the length that the whole text has. */
+MMT_API size_t mmt_profile_files(const mmt_profile *profile, char *text, size_t size);
+
 /* Frees a profile; NULL is allowed. */
 MMT_API void mmt_profile_free(mmt_profile *profile);
 

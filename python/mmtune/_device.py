@@ -1,0 +1,166 @@
+"""Devices and memory on them."""
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from dataclasses import dataclass
+from typing import Any, Union
+
+from . import _library
+from ._errors import ArgumentError, ArgumentTypeError, NotFoundError
+from ._library import Operand, call, lib
+
+
+@dataclass(frozen=True)
+class DeviceInfo:
+    """A device of this machine that need not be open: its number and id as in `mmtune devices`."""
+    number: int
+    id: str
+    name: str
+    kind: str
+    """"gpu" or "cpu"."""
+
+
+def devices() -> list[DeviceInfo]:
+    """The devices of this machine, in the order of their numbers; opens none of them."""
+    found = call("mmt_devices_find")
+    try:
+        return [DeviceInfo(i, lib.mmt_devices_id(found, i).decode(), lib.mmt_devices_name(found, i).decode(),
+                           _library.KINDS[lib.mmt_devices_kind(found, i)])
+                for i in range(lib.mmt_devices_count(found))]
+    finally:
+        lib.mmt_devices_free(found)
+
+
+class Device:
+    """An open device, kept open until the process ends. Threads may share it.
+
+    `name` is its number in `mmtune devices` ("0" or 0) or its id ("cuda:0"). `mmtune.device` gives the same
+    object for the same device. After fork a child has no use of it: spawn processes instead.
+    """
+
+    def __init__(self, name: Union[int, str], _handle: int = 0) -> None:
+        self.handle: int = _handle or call("mmt_device_open", str(name).encode())
+        self.name: str = lib.mmt_device_name(self.handle).decode()
+        """As "NVIDIA H200 (cuda:0)"."""
+        self._lock = threading.RLock()
+        self._profile: Any = None
+        self._workspaces: dict[int, list[Buffer]] = {}
+        self._slots: dict[str, Buffer] = {}
+
+    def __repr__(self) -> str:
+        return f"<mmtune.Device {self.name}>"
+
+    @property
+    def profile(self) -> Any:
+        """The profile that plans on this device go by: Profile.find's, or None where there is none."""
+        with self._lock:
+            if self._profile is None:
+                from ._profile import Profile
+                try:
+                    self._profile = Profile.find(self)
+                except NotFoundError:
+                    self._profile = False
+            return self._profile or None
+
+    @profile.setter
+    def profile(self, profile: Any) -> None:
+        with self._lock:
+            self._profile = profile or False
+
+    def buffer(self, size: int) -> "Buffer":
+        """Device memory of `size` bytes, at least 1."""
+        return Buffer(self, size)
+
+    def finish(self, stream: int = 0) -> None:
+        """Waits until all that was put on the stream or queue is done; 0 is the device's own."""
+        call("mmt_finish", self.handle, stream)
+
+    # A workspace belongs to a stream. A shorter one is kept: a graph that captured it may run again.
+    def _workspace(self, stream: int, size: int) -> int:
+        with self._lock:
+            held = self._workspaces.setdefault(stream, [])
+            if not held or held[-1].size < size:
+                held.append(Buffer(self, max(size, 2 * held[-1].size if held else 0)))
+            return held[-1].operand.handle
+
+    # Memory that is used again by the next product of host arrays; the caller has the lock.
+    def _slot(self, name: str, size: int) -> "Buffer":
+        held = self._slots.get(name)
+        if held is None or held.size < size:
+            self._slots.pop(name, None)
+            held = self._slots[name] = Buffer(self, max(size, 1))
+        return held
+
+
+class Buffer:
+    """Memory of a device, of `size` bytes: an operand for Plan.execute. Freed with the object."""
+
+    def __init__(self, device: Device, size: int) -> None:
+        self.operand = Operand()
+        self.device = device
+        self.size = int(size)
+        self._process = os.getpid()
+        call("mmt_buffer_create", device.handle, self.size, ctypes.byref(self.operand))
+
+    def __del__(self) -> None:
+        if getattr(self, "_process", 0) == os.getpid() and self.operand.handle:
+            lib.mmt_buffer_free(self.device.handle, self.operand)
+
+    def _check(self, size: int) -> None:
+        if size > self.size:
+            raise ArgumentError(f"{size} bytes are more than the {self.size} bytes of the buffer", "size")
+
+    def write(self, data: Any) -> "Buffer":
+        """Copies a C-contiguous array of NumPy, or an object of the buffer protocol (bytes); waits for it."""
+        memory, size, _ = _memory(data)
+        self._check(size)
+        call("mmt_buffer_write", self.device.handle, self.operand, memory, size)
+        return self
+
+    def read(self, into: Any) -> Any:
+        """Fills such an array or object, and returns it, once the device's own queue is done."""
+        memory, size, writable = _memory(into)
+        self._check(size)
+        if not writable:
+            raise ArgumentTypeError("what is read into must be writable", "into")
+        call("mmt_buffer_read", self.device.handle, memory, self.operand, size)
+        return into
+
+
+def _memory(data: Any) -> tuple[Any, int, bool]:
+    """What ctypes takes as the address of an object's memory, its bytes, and whether they may be written."""
+    array = getattr(data, "__array_interface__", None)
+    if array is not None:
+        if not data.flags.c_contiguous:
+            raise ArgumentError("the array has gaps or is transposed; numpy.ascontiguousarray makes one that is not")
+        return array["data"][0], data.nbytes, not array["data"][1]
+    view = memoryview(data).cast("B")
+    if view.readonly:
+        return bytes(view), view.nbytes, False
+    return (ctypes.c_char * view.nbytes).from_buffer(view), view.nbytes, True
+
+
+_open: dict[Any, Device] = {}
+_lock = threading.Lock()
+
+
+def device(which: Union[None, int, str, Device] = None) -> Device:
+    """The open device of a number or id; None: number 0. Opened once in a process (tenths of a second)."""
+    if isinstance(which, Device):
+        return which
+    key = str(0 if which is None else which)
+    with _lock:
+        if key not in _open:
+            _open[key] = Device(key)
+        return _open[key]
+
+
+def cuda_device(ordinal: int) -> Device:
+    """The CUDA device of that ordinal in its primary context, which the array libraries share."""
+    key = ("cuda", ordinal)
+    with _lock:
+        if key not in _open:
+            _open[key] = Device("", call("mmt_cuda_device", ordinal, None))
+        return _open[key]

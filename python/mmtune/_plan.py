@@ -1,0 +1,223 @@
+"""Problems and plans."""
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from typing import Any, Optional, Union
+
+from . import _library
+from ._device import Buffer, Device, device as open_device
+from ._errors import ArgumentError
+from ._library import Args, ErrorStruct, PlanOptions, ProblemStruct, call, lib, number_of, raise_error
+
+# Words of 8 bytes in mmt_args.
+_A, _B, _C = Args.a.offset // 8, Args.b.offset // 8, Args.c.offset // 8
+_ALPHA, _BETA = Args.alpha.offset // 8, Args.beta.offset // 8
+_WORKSPACE, _BIAS = Args.workspace.offset // 8, Args.bias.offset // 8
+_WORDS = ctypes.sizeof(Args) // 8
+_execute = lib.mmt_execute
+
+
+@dataclass
+class Problem:
+    """One problem, row-major: C = activation(alpha op(A) op(B) + beta C + bias), op(A) m x k, op(B) k x n.
+
+    type        of A and B: "f32", "f64", "i32", "bf16", "f16", "tf32", "f8e4m3", "f8e5m2" or "i8"
+    trans_a     A is stored k x m; trans_b: B is stored n x k
+    lda …       elements from row to row as stored; 0: no gap
+    batch       matrices; stride_a …: elements from one to the next, 0: all share one (C: no gap)
+    out         C's type, where the type has a choice; None: its own (bf16 for f8)
+    bias        "m", a value for each row, or "n", one for each column; of C's type
+    activation  "relu", "gelu", "gelu_tanh" or "silu"
+    op          "gemm", or another of mmtune.h
+    """
+    m: int
+    n: int
+    k: int
+    type: str = "f32"
+    trans_a: bool = False
+    trans_b: bool = False
+    lda: int = 0
+    ldb: int = 0
+    ldc: int = 0
+    batch: int = 1
+    stride_a: int = 0
+    stride_b: int = 0
+    stride_c: int = 0
+    out: Optional[str] = None
+    bias: Optional[str] = None
+    activation: Optional[str] = None
+    op: str = "gemm"
+
+    def _struct(self) -> ProblemStruct:
+        it = ProblemStruct()
+        lib.mmt_problem_init(it, ctypes.sizeof(it), number_of(_library.OPS, self.op, "op"),
+                             number_of(_library.TYPES, self.type, "type"), self.m, self.n, self.k)
+        for name in ("trans_a", "trans_b", "lda", "ldb", "ldc", "batch", "stride_a", "stride_b", "stride_c"):
+            setattr(it, name, getattr(self, name))
+        if self.out is not None:
+            it.out = number_of(_library.TYPES, self.out, "out")
+        it.bias = number_of(_library.BIASES, self.bias or "none", "bias")
+        it.activation = number_of(_library.ACTIVATIONS, self.activation or "none", "activation")
+        return it
+
+
+def _new_call() -> tuple[Any, ...]:
+    """An mmt_args as words and as doubles, where it and an mmt_error are, and both."""
+    args, err = Args(), ErrorStruct()
+    lib.mmt_args_init(args, ctypes.sizeof(args))
+    return ((ctypes.c_uint64 * _WORDS).from_buffer(args), (ctypes.c_double * _WORDS).from_buffer(args),
+            ctypes.addressof(args), ctypes.addressof(err), args, err)
+
+
+class Executor:
+    """A plan of the library with prepared arguments, which threads take turns with. Lives as long as the process:
+    executions may be in flight when the last reference goes."""
+    __slots__ = ("device", "handle", "workspace", "_free")
+
+    def __init__(self, device: Device, problem: ProblemStruct, profile: Any, options: PlanOptions) -> None:
+        self.device = device
+        self.handle = call("mmt_plan_create", device.handle, profile.handle if profile else None, problem, options)
+        self.workspace: int = lib.mmt_plan_workspace(self.handle)
+        self._free: list[tuple[Any, ...]] = []
+
+    def run(self, a: int, b: int, c: int, bias: int, alpha: float, beta: float, stream: int) -> None:
+        """Puts an execution on the stream; operands are handles: a device pointer, a cl_mem."""
+        try:
+            held = self._free.pop()
+        except IndexError:
+            held = _new_call()
+        words, doubles, args, err, _, _ = held
+        words[_A] = a
+        words[_B] = b
+        words[_C] = c
+        words[_BIAS] = bias
+        doubles[_ALPHA] = alpha
+        doubles[_BETA] = beta
+        if self.workspace:
+            words[_WORKSPACE] = self.device._workspace(stream, self.workspace)
+        if _execute(self.handle, args, stream, err):
+            raise_error(held[5])
+        self._free.append(held)
+
+    def run_batch(self, a: int, b: int, c: int, bias: int, alpha: float, beta: float, stream: int,
+                  offsets: tuple[Any, Any, Any]) -> None:
+        """The same at each of the offsets, lists of c_int64 in elements."""
+        held = _new_call()
+        words, doubles, args, err, _, _ = held
+        words[_A], words[_B], words[_C], words[_BIAS] = a, b, c, bias
+        doubles[_ALPHA], doubles[_BETA] = alpha, beta
+        if self.workspace:
+            words[_WORKSPACE] = self.device._workspace(stream, self.workspace)
+        if lib.mmt_execute_batch(self.handle, args, len(offsets[0]), *offsets, None, None, stream, err):
+            raise_error(held[5])
+
+
+def options_of(precision: Optional[str] = None, effort: str = "estimate", configuration: Optional[str] = None,
+               max_workspace: Optional[int] = None, seconds: float = 0.0) -> PlanOptions:
+    it = PlanOptions()
+    lib.mmt_plan_options_init(it, ctypes.sizeof(it))
+    it.f32_mode = number_of(_library.F32_MODES, precision or "emulated", "precision")
+    it.effort = number_of(_library.EFFORTS, effort, "effort")
+    it.measure_seconds = seconds
+    if configuration is not None:
+        it.configuration = configuration.encode()
+    if max_workspace is not None:
+        it.max_workspace = max_workspace
+    return it
+
+
+class Plan:
+    """A problem bound to one kernel of one device, to be executed any number of times, by any threads.
+
+    Making one may compile for seconds, where the kernel is not in the cache on disk; `execute` never does.
+
+        plan = mmtune.Plan(mmtune.Problem(4096, 4096, 4096, "bf16", trans_b=True), device="cuda:0")
+        plan.execute(a, b, c)
+
+    problem        a Problem; or m, n, k as the first three arguments, and further members of a Problem by name
+    device         a Device, number or id; None: number 0
+    profile        a Profile; None: the device's own; False: none, so that defaults serve
+    precision      of f32: "emulated" (the default: tensor cores may do it, more exactly than FMAs) or "strict"
+    effort         "measure" times the few kernels that promise most where the profile has not this problem,
+                   for `seconds` at most (0: 0.05 s), building apart
+    configuration  this kernel, as the program prints it
+    max_workspace  bytes; None: no cap
+
+    A plan that is no longer needed is kept until the process ends, or until `close`.
+    """
+
+    def __init__(self, problem: Union[Problem, int], n: Optional[int] = None, k: Optional[int] = None,
+                 type: str = "f32", *, device: Any = None, profile: Any = None, precision: Optional[str] = None,
+                 effort: str = "estimate", seconds: float = 0.0, configuration: Optional[str] = None,
+                 max_workspace: Optional[int] = None, **members: Any) -> None:
+        if not isinstance(problem, Problem):
+            if n is None or k is None:
+                raise ArgumentError("Plan needs a Problem, or m, n and k", "problem")
+            problem = Problem(problem, n, k, type, **members)
+        elif n is not None or k is not None or members:
+            raise ArgumentError("what a Problem says is not said again beside it", "problem")
+        self.problem = problem
+        self.device: Device = open_device(device)
+        chosen = self.device.profile if profile is None else profile
+        self._executor = Executor(self.device, problem._struct(), chosen,
+                                  options_of(precision, effort, configuration, max_workspace, seconds))
+        self._run = self._executor.run
+
+    @property
+    def workspace(self) -> int:
+        """Bytes of device memory that an execution needs; mmtune holds them, once for each stream."""
+        return self._executor.workspace
+
+    def describe(self) -> str:
+        """The configuration, why it was selected, and what the driver refused, for people."""
+        return _library.text_of("mmt_plan_describe", self._executor.handle)
+
+    def execute(self, a: Any, b: Any, out: Any, *, alpha: float = 1.0, beta: float = 0.0, bias: Any = None,
+                stream: Any = None) -> Any:
+        """Puts one execution on the stream and returns `out`.
+
+        a, b, out, bias  device memory laid out as the problem says, which is not checked: a Buffer, an array of
+                         PyTorch, CuPy or another library on a CUDA device, or an address as an int
+        alpha, beta      host numbers; with beta 0, C is not read
+        stream           a stream of PyTorch or CuPy, or an address as an int; None: the current stream of the
+                         library whose array `out` is, else the device's own queue
+
+        C overlaps neither A nor B. Where it is done, stream order says.
+        """
+        if stream is None:
+            stream = 0 if out.__class__ is Buffer else _current_stream(out)
+        elif stream.__class__ is not int:
+            stream = _stream_of(stream)
+        self._run(a.operand.handle if a.__class__ is Buffer else _pointer(a),
+                  b.operand.handle if b.__class__ is Buffer else _pointer(b),
+                  out.operand.handle if out.__class__ is Buffer else _pointer(out),
+                  0 if bias is None else _pointer(bias), alpha, beta, stream)
+        return out
+
+    def close(self) -> None:
+        """Frees the plan, whose executions must be finished."""
+        handle, self._executor.handle = self._executor.handle, None
+        lib.mmt_plan_free(handle)
+
+
+def _pointer(x: Any) -> int:
+    if x.__class__ is int:
+        return x
+    if x.__class__ is Buffer:
+        return x.operand.handle
+    from ._arrays import device_pointer
+    return device_pointer(x)
+
+
+def _current_stream(x: Any) -> int:
+    if x.__class__ is int:
+        return 0
+    from ._arrays import kind_of
+    kind = kind_of(x)
+    return kind.stream(kind.device_of(kind.look(x)[1]))
+
+
+def _stream_of(x: Any) -> int:
+    from ._arrays import stream_of
+    return stream_of(x)
