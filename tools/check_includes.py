@@ -41,7 +41,7 @@ MODULES = {
     "tuner/cli": ["studies", "tuner/bench", "tuner/common", "tuner/journal", "tuner/measure", "tuner/model",
                   "tuner/report", "tuner/search", "tuner/tune", "tuner/verify", "tuner/worker"] + BELOW,
 }
-FREE = ["tests", "examples", "tools", "docs"]
+FREE = ["tests", "examples", "tools", "docs", "python"]
 
 # Headers from outside, and the only files that may include them.
 OUTSIDE = [

@@ -1,0 +1,192 @@
+"""The package of Python with NumPy on the first OpenCL CPU device: run_numpy.py LIBDIR
+
+Products as numpy.matmul has them, epilogues, types, what is refused; plans on device memory, from several
+threads; tuning and profiles; and a prefix that was moved, LIBDIR in it."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tuner"))
+from checks import check, end, make_home, need_cpu_device, skip  # noqa: E402
+
+home, environment = make_home()
+cache = os.environ["XDG_CACHE_HOME"]
+os.environ.update(environment, XDG_CACHE_HOME=cache)
+DEVICE = need_cpu_device(os.environ["MMTUNE_PROGRAM"])
+if shutil.which("ld") is None:
+    skip("PoCL needs ld, of binutils")
+
+import numpy as np  # noqa: E402
+
+import mmtune  # noqa: E402
+
+rng = np.random.default_rng(1)
+ORDINARY = mmtune.device(DEVICE)
+
+
+def made(*shape):
+    return rng.standard_normal(shape, dtype=np.float32)
+
+
+def near(got, want, what, tolerance=1e-4):
+    good = got.shape == want.shape and np.allclose(got.astype(float), want, rtol=tolerance, atol=tolerance)
+    check(good, f"{what}: {got}, should be {want}")
+
+
+def product(a, b, tolerance=1e-4, **options):
+    """Beside numpy.matmul in double precision."""
+    got = mmtune.matmul(a, b, device=DEVICE, **options)
+    near(got, np.matmul(a.astype(float), b.astype(float)), f"{a.shape} {a.strides} {b.shape} {b.strides} {options}",
+         tolerance)
+    return got
+
+
+def test_shapes():
+    for a, b in (((7,), (7,)), ((7,), (7, 3)), ((5, 7), (7,)), ((4, 5, 7), (7,)), ((7,), (4, 7, 3)), ((5, 7), (7, 3)),
+                 ((4, 5, 7), (7, 3)), ((2, 1, 5, 7), (3, 7, 3)), ((5, 7), (3, 7, 3)), ((4, 1, 7), (7, 3)),
+                 ((0, 7), (7, 3)), ((5, 0), (0, 3)), ((0, 5, 7), (7, 3))):
+        product(made(*a), made(*b))
+
+
+def test_views():
+    square = made(5, 7), made(7, 3)
+    for a, b in ((made(7, 5).T, made(3, 7).T), (made(10, 14)[::2, ::2], square[1]), (made(5, 30)[:, 3:10], square[1]),
+                 (square[0][::-1], square[1][:, ::-1]), (np.broadcast_to(made(7), (5, 7)), square[1]),
+                 (np.lib.stride_tricks.sliding_window_view(made(11), 7), square[1]),
+                 (made(7, 2, 5).transpose(1, 2, 0), made(2, 7, 3)), (made(5, 2, 7).swapaxes(0, 1), square[1])):
+        product(a, b)
+
+
+def test_out():
+    a, b = made(5, 7), made(7, 3)
+    field = np.zeros((9, 9), np.float32)
+    for out in (np.zeros((5, 3), np.float32), np.zeros((3, 5), np.float32).T, np.zeros((5, 6), np.float32)[:, ::2],
+                field[2:7, 1:4]):
+        check(product(a, b, out=out) is out, "out is returned")
+        before = out.copy()
+        mmtune.matmul(a, b, out=out, alpha=2, beta=-0.5, device=DEVICE)
+        near(out, 2 * (a @ b) - 0.5 * before, "alpha and beta")
+        for bias in (made(3), made(5, 1)):
+            got = mmtune.matmul(a, b, out=out, bias=bias, activation="relu", device=DEVICE)
+            near(got, np.maximum(a @ b + bias, 0), f"a bias of {bias.shape} and relu")
+    check(np.count_nonzero(field) <= 15 and not field[:2].any() and not field[:, 4:].any(), "nothing else is written")
+
+
+def test_types():
+    a, b = made(5, 7), made(7, 3)
+    product(a.astype(np.float64), b.astype(np.float64), 1e-12)
+    product(a.astype(np.float16), b.astype(np.float16), 5e-3)
+    check(product(a.astype(np.float16), b.astype(np.float16), out_dtype=np.float32).dtype == np.float32, "f16 to f32")
+    whole = rng.integers(-9, 9, (5, 7))
+    check(product(whole.astype(np.int8), whole.T.astype(np.int8)).dtype == np.int32, "i8 gives i32")
+    product(whole.astype(np.int32), whole.T.astype(np.int32))
+    for precision, tolerance in (("strict", 1e-5), ("tf32", 1e-2)):
+        product(a, b, tolerance, precision=precision)
+
+
+def refused(kind, words, *arguments, **options):
+    try:
+        mmtune.matmul(*arguments, device=DEVICE, **options)
+        check(False, f"refused: {words}")
+    except mmtune.Error as error:
+        check(isinstance(error, kind) and words in str(error), f"{words!r} is said: {type(error).__name__} {error}")
+
+
+def test_refusals():
+    a, b = made(5, 7), made(7, 3)
+    refused(ValueError, "a of the shape (5, 7) has 7 columns", a, a)
+    refused(TypeError, "a is of f32, b of f64", a, b.astype(np.float64))
+    refused(TypeError, "dtype is complex64", a.astype(np.complex64), b.astype(np.complex64))
+    refused(TypeError, "list is no array", [[1]], b)
+    refused(TypeError, "list is no array", a, [[1]])
+    refused(ValueError, "there is no out to read", a, b, beta=1)
+    refused(ValueError, "out has the shape (5, 4)", a, b, out=np.zeros((5, 4), np.float32))
+    refused(TypeError, "gives f32", a, b, out_dtype="f64")
+    refused(ValueError, "activation is 'tanh'", a, b, activation="tanh")
+    refused(ValueError, "leave stream away", a, b, stream=7)
+    fixed = np.zeros((5, 3), np.float32)
+    fixed.flags.writeable = False
+    refused(ValueError, "may not be written", a, b, out=fixed)
+    try:
+        mmtune.device("cuda:999")
+        check(False, "there are no 1000 cards")
+    except mmtune.Error as error:
+        check(str(error), "a device that is not there is refused in words")
+
+
+def test_plans():
+    a, b = made(64, 48), made(48, 32)
+    on_device = [ORDINARY.buffer(x.nbytes).write(x) for x in (a, b)]
+    plan = mmtune.Plan(64, 32, 48, device=ORDINARY)
+    check("gemm f32 nn 64x32x48" in plan.describe() and plan.workspace >= 0, plan.describe())
+    wrong = []
+
+    def run():
+        out, got = ORDINARY.buffer(64 * 32 * 4), np.empty((64, 32), np.float32)
+        for alpha in range(1, 9):
+            out.read(got) if plan.execute(*on_device, out, alpha=alpha) is out else None
+            if not np.allclose(got, alpha * (a @ b), rtol=1e-3, atol=1e-3):
+                wrong.append(alpha)
+
+    threads = [threading.Thread(target=run) for _ in range(3)] if not plan.workspace else []
+    run()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    check(not wrong, f"a plan gives the product to all threads: {wrong}")
+    try:
+        plan.execute(*on_device, ORDINARY.buffer(16))
+        check(False, "a short buffer is refused")
+    except mmtune.ArgumentError as error:
+        check(error.argument == "C" and "its buffer has 16" in str(error), f"a short buffer: {error.argument}: {error}")
+    plan.close()
+
+
+def test_profiles():
+    path = pathlib.Path(home, "mine.json")
+    profile = mmtune.tune([(96, 80, 64)], device=DEVICE, budget="4c", output=path, quiet=True)
+    rows = profile.table()
+    check([(row["m"], row["n"], row["k"], row["type"]) for row in rows] == [(96, 80, 64, "f32")], f"{rows}")
+    check(rows[0]["median_us"] > 0 and 0 < rows[0]["gflops"] and rows[0]["layer"] == str(path), f"times: {rows}")
+    check(profile.layers == [str(path)] and not profile.warnings and profile.device["backend"] == "opencl", "a file")
+    plan = mmtune.Plan(96, 80, 64, device=DEVICE, profile=profile)
+    check("tuned for this very problem" in plan.describe(), plan.describe())
+    try:
+        mmtune.tune([(8, 8, 8)], device=DEVICE, budget="4", quiet=True)
+        check(False, "a budget without a unit is refused")
+    except mmtune.Error as error:
+        check("--budget is '4'" in str(error), f"the program's sentence: {error}")
+    return path
+
+
+def test_moved(profile):
+    """The library finds what was installed with it, below wherever its prefix is now."""
+    prefix = pathlib.Path(home, "moved")
+    library, profiles = prefix / sys.argv[1], prefix / "share/mmtune/profiles"
+    library.mkdir(parents=True)
+    profiles.mkdir(parents=True)
+    shutil.copy(os.environ["MMTUNE_LIBRARY"], library / "libmmtune.so")
+    device = json.loads(profile.read_text(encoding="utf-8"))["device"]
+    stem = "".join(c if c.isalnum() else "-" for c in f"{device['backend']}-{device['name']}".lower())
+    while "--" in stem:
+        stem = stem.replace("--", "-")
+    shutil.copy(profile, profiles / (stem.strip("-") + ".json"))
+    ask = "import mmtune, sys; print(mmtune.Profile.find(sys.argv[1]).layers)"
+    there = dict(os.environ, MMTUNE_LIBRARY=str(library / "libmmtune.so"))
+    done = subprocess.run([sys.executable, "-c", ask, DEVICE], capture_output=True, text=True, env=there)
+    check(str(profiles) in done.stdout, f"a moved prefix: {done.stdout}{done.stderr}{os.listdir(profiles)}")
+
+
+test_shapes()
+test_views()
+test_out()
+test_types()
+test_refusals()
+test_plans()
+test_moved(test_profiles())
+end("python", home)
