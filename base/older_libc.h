@@ -4,6 +4,7 @@
 #define MMT_BASE_OLDER_LIBC_H
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -27,5 +28,16 @@ static inline int mmt_memfd_create(const char *name, unsigned flags)
 #ifndef MFD_CLOEXEC
 #define MFD_CLOEXEC 1U
 #endif
+
+/* Kernels of that time have no system call for it. */
+static inline int mmt_getentropy(void *bytes, size_t count)
+{
+    const int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    const ssize_t got = fd < 0 ? -1 : read(fd, bytes, count);
+    if (fd >= 0)
+        close(fd);
+    return got == (ssize_t) count ? 0 : -1;
+}
+#define getentropy mmt_getentropy
 
 #endif

@@ -37,10 +37,10 @@ def anchors(text):
 
 
 def read_pages(root):
-    """The text of each page by its path. Folders that are built, or hidden, are not looked into."""
+    """The text of each page by its path. Folders that are built, hidden, or of others are not looked into."""
     pages = {}
     for folder, inner, files in os.walk(root):
-        inner[:] = [d for d in inner if not d.startswith(".")
+        inner[:] = [d for d in inner if not d.startswith(".") and d != "subprojects"
                     and not os.path.exists(os.path.join(folder, d, "build.ninja"))]
         for file in (f for f in files if f.endswith(".md")):
             path = os.path.relpath(os.path.join(folder, file), root)

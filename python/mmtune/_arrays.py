@@ -55,6 +55,11 @@ class Kind:
     def empty(self, shape: tuple[int, ...], code: str, like: Any) -> Any:
         raise ArgumentError("this kind of array cannot be made here; give out", "out")
 
+    def scratch(self, size: int, like: Any) -> tuple[Any, int]:
+        """Memory of the library's own for work on its current stream, and its address; 0: it has none to lend.
+        What is freed serves later work on that stream alone, in a graph that is captured, too."""
+        return None, 0
+
     def contiguous(self, array: Any) -> Any:
         raise NotImplementedError
 
@@ -138,6 +143,10 @@ class TorchKind(Kind):
     def empty(self, shape: tuple[int, ...], code: str, like: Any) -> Any:
         return self.torch.empty(shape, dtype=self.dtype(code), device=like.device)
 
+    def scratch(self, size: int, like: Any) -> tuple[Any, int]:
+        held = self.torch.empty(size, dtype=self.torch.uint8, device=like.device)
+        return held, held.data_ptr()
+
     def contiguous(self, array: Any) -> Any:
         return array.contiguous()
 
@@ -172,6 +181,11 @@ class CupyKind(Kind):
     def empty(self, shape: tuple[int, ...], code: str, like: Any) -> Any:
         with self.cupy.cuda.Device(like.data.device_id):
             return self.cupy.empty(shape, numpy_dtype(code))
+
+    def scratch(self, size: int, like: Any) -> tuple[Any, int]:
+        with self.cupy.cuda.Device(like.data.device_id):
+            held = self.cupy.empty(size, "uint8")
+        return held, held.data.ptr
 
 
 # ---- DLPack -----------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import threading
 from dataclasses import dataclass
@@ -151,10 +152,21 @@ def device(which: Union[None, int, str, Device] = None) -> Device:
     if isinstance(which, Device):
         return which
     key = str(0 if which is None else which)
+    if key.isdigit():
+        key = _id_of(key)
+    if key.startswith("cuda:") and key[5:].isdigit():
+        return cuda_device(int(key[5:]))
     with _lock:
         if key not in _open:
             _open[key] = Device(key)
         return _open[key]
+
+
+@functools.lru_cache(maxsize=None)
+def _id_of(number: str) -> str:
+    """The id of the device with that number: one device is opened once, whatever it is called."""
+    found = devices()
+    return found[int(number)].id if int(number) < len(found) else number
 
 
 def cuda_device(ordinal: int) -> Device:

@@ -163,6 +163,7 @@ def _prepare_device(kind: Kind, views: Any, types: tuple[str, str], activation: 
         return lambda a, b, out, *_: empty(shape, code, a) if out is None else out
     executor = _executor(target, layout, *types, activation, precision)
     run, swapped, lists = executor.run, layout.swapped, _lists(layout)
+    needed, scratch = executor.workspace, kind.scratch
     waits = isinstance(kind, JaxKind)
 
     def serve(a: Any, b: Any, out: Any, bias: Any, at_a: int, at_b: int, at_out: int, at_bias: int, alpha: float,
@@ -170,16 +171,19 @@ def _prepare_device(kind: Kind, views: Any, types: tuple[str, str], activation: 
         if out is None:
             out = empty(shape, code, a)
             at_out = look(out)[0]
+        held, workspace = None, 0
         if stream is None:
             stream = current(place)
+            if needed:
+                held, workspace = scratch(needed, a)
         elif stream.__class__ is not int:
             stream = stream_of(stream)
         if swapped:
             at_a, at_b = at_b, at_a
         if lists is None:
-            run(at_a, at_b, at_out, at_bias, alpha, beta, stream)
+            run(at_a, at_b, at_out, at_bias, alpha, beta, stream, workspace)
         else:
-            executor.run_batch(at_a, at_b, at_out, at_bias, alpha, beta, stream, lists)
+            executor.run_batch(at_a, at_b, at_out, at_bias, alpha, beta, stream, lists, workspace)
         if waits:
             target.finish(stream)
         return out

@@ -81,8 +81,10 @@ class Executor:
         self.workspace: int = lib.mmt_plan_workspace(self.handle)
         self._free: list[tuple[Any, ...]] = []
 
-    def run(self, a: int, b: int, c: int, bias: int, alpha: float, beta: float, stream: int) -> None:
-        """Puts an execution on the stream; operands are handles: a device pointer, a cl_mem."""
+    def run(self, a: int, b: int, c: int, bias: int, alpha: float, beta: float, stream: int,
+            workspace: int = 0) -> None:
+        """Puts an execution on the stream; operands are handles: a device pointer, a cl_mem. 0 for a workspace that
+        is needed: the stream's own."""
         try:
             held = self._free.pop()
         except IndexError:
@@ -95,20 +97,20 @@ class Executor:
         doubles[_ALPHA] = alpha
         doubles[_BETA] = beta
         if self.workspace:
-            words[_WORKSPACE] = self.device._workspace(stream, self.workspace)
+            words[_WORKSPACE] = workspace or self.device._workspace(stream, self.workspace)
         if _execute(self.handle, args, stream, err):
             raise_error(held[5])
         self._free.append(held)
 
     def run_batch(self, a: int, b: int, c: int, bias: int, alpha: float, beta: float, stream: int,
-                  offsets: tuple[Any, Any, Any]) -> None:
+                  offsets: tuple[Any, Any, Any], workspace: int = 0) -> None:
         """The same at each of the offsets, lists of c_int64 in elements."""
         held = _new_call()
         words, doubles, args, err, _, _ = held
         words[_A], words[_B], words[_C], words[_BIAS] = a, b, c, bias
         doubles[_ALPHA], doubles[_BETA] = alpha, beta
         if self.workspace:
-            words[_WORKSPACE] = self.device._workspace(stream, self.workspace)
+            words[_WORKSPACE] = workspace or self.device._workspace(stream, self.workspace)
         if lib.mmt_execute_batch(self.handle, args, len(offsets[0]), *offsets, None, None, stream, err):
             raise_error(held[5])
 

@@ -5,6 +5,7 @@ threads; tuning and profiles; and a prefix that was moved, LIBDIR in it."""
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import threading
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tuner"))
 from checks import check, end, make_home, need_cpu_device, skip  # noqa: E402
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 home, environment = make_home()
 cache = os.environ["XDG_CACHE_HOME"]
 os.environ.update(environment, XDG_CACHE_HOME=cache)
@@ -149,7 +151,8 @@ def test_plans():
 
 def test_profiles():
     path = pathlib.Path(home, "mine.json")
-    profile = mmtune.tune([(96, 80, 64)], device=DEVICE, budget="4c", output=path, quiet=True)
+    profile = mmtune.tune([(96, 80, 64)], device=DEVICE, budget="4c", output=path, quiet=True,
+                          options=["--limit", "60s"])
     rows = profile.table()
     check([(row["m"], row["n"], row["k"], row["type"]) for row in rows] == [(96, 80, 64, "f32")], f"{rows}")
     check(rows[0]["median_us"] > 0 and 0 < rows[0]["gflops"] and rows[0]["layer"] == str(path), f"times: {rows}")
@@ -182,6 +185,15 @@ def test_moved(profile):
     check(str(profiles) in done.stdout, f"a moved prefix: {done.stdout}{done.stderr}{os.listdir(profiles)}")
 
 
+def test_pages():
+    """The first lines of Python in README and in the manual run as they stand there."""
+    for page in ("README.md", "docs/manual/python.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        names = {}
+        exec(re.search(r"^```python\n(.*?)^```$", text, re.M | re.S)[1], names)  # pylint: disable=exec-used
+        check(np.isfinite(names["c"]).all(), f"{page} gives a product")
+
+
 test_shapes()
 test_views()
 test_out()
@@ -189,4 +201,5 @@ test_types()
 test_refusals()
 test_plans()
 test_moved(test_profiles())
+test_pages()
 end("python", home)

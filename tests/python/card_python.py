@@ -1,0 +1,399 @@
+#!/usr/bin/env python3
+"""The package of Python on a CUDA device, with those of PyTorch, CuPy and JAX that are there:
+
+    python3 tests/python/card_python.py [--quick]
+
+Products of all three beside references in double precision (types, transposes, batches, strides, bias, activation,
+out, streams, graphs), mmtune.torch with its gradients and under torch.compile, then what a call costs the host beside
+a bare ctypes call and torch.matmul. Prints a table; exits 1 where something is not so, 77 where there is no card."""
+import argparse
+import ctypes
+import statistics
+import sys
+import time
+import traceback
+
+import mmtune
+
+rows, failed = [], 0
+
+
+def report(what, passed, of, note=""):
+    global failed
+    failed += of - passed
+    rows.append((what, f"{passed} of {of}", note))
+    print(f"{what:42} {passed:4} of {of:<4} {note}", flush=True)
+
+
+def section(run):
+    """Runs one, and counts what it did not foresee as a failure."""
+    try:
+        run()
+    except Exception:
+        traceback.print_exc()
+        report(run.__name__, 0, 1, "ended by an exception")
+
+
+class Tally:
+    def __init__(self, what):
+        self.what, self.passed, self.of, self.worst = what, 0, 0, 0.0
+
+    def check(self, good, words):
+        self.of += 1
+        self.passed += bool(good)
+        if not good:
+            print(f"not so: {self.what}: {words}", flush=True)
+
+    def near(self, got, want, scale, tolerance, words):
+        """`scale`: the size of the sums that the elements are, by which an error is divided."""
+        error = float((abs(got - want) / (scale + 1e-30)).max()) if want.size else 0.0
+        self.worst = max(self.worst, error / tolerance)
+        self.check(got.shape == want.shape and error <= tolerance, f"{words}: error {error:.2g} of {tolerance:.2g}")
+
+    def end(self):
+        report(self.what, self.passed, self.of, f"largest error {self.worst:.2f} of what is allowed" if self.worst else "")
+
+
+# ---- PyTorch --------------------------------------------------------------------------------------------
+
+TOLERANCES = {"float32": 2e-6, "float64": 1e-14, "float16": 2e-3, "bfloat16": 1e-2}
+
+
+def of_torch(x):
+    return x.detach().double().cpu().numpy()
+
+
+def torch_beside(tally, torch, a, b, words, bias=None, activation=None, tolerance=None, **options):
+    c = options.get("out")
+    before = of_torch(c) if c is not None else 0
+    got = mmtune.matmul(a, b, bias=bias, activation=activation, **options)
+    torch.cuda.synchronize()
+    x, y = of_torch(a), of_torch(b)
+    want = options.get("alpha", 1) * (x @ y) + options.get("beta", 0) * before + (0 if bias is None else of_torch(bias))
+    if activation == "relu":
+        want = want.clip(0)
+    elif activation:
+        f = {"gelu": lambda t: torch.nn.functional.gelu(t), "silu": torch.nn.functional.silu,
+             "gelu_tanh": lambda t: torch.nn.functional.gelu(t, approximate="tanh")}[activation]
+        want = f(torch.from_numpy(want)).numpy()
+    name = str(got.dtype).split(".")[-1]
+    limit = tolerance or max(TOLERANCES.get(name, 1e-2), TOLERANCES[str(a.dtype).split(".")[-1]] / 8
+                             if name == "float32" and a.dtype.itemsize == 2 else 0)
+    tally.near(of_torch(got), want, abs(x) @ abs(y) + 1, limit, words)
+    return got
+
+
+def check_torch():
+    import torch
+
+    def made(*shape, dtype=torch.float32):
+        return torch.randn(*shape, device="cuda", dtype=torch.float32).to(dtype)
+
+    tally = Tally("torch: types, transposes")
+    for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+        for m, n, k in ((128, 128, 128), (257, 65, 130), (1, 512, 333), (512, 1, 64)):
+            for ta in (False, True):
+                for tb in (False, True):
+                    a = made(k, m, dtype=dtype).t() if ta else made(m, k, dtype=dtype)
+                    b = made(n, k, dtype=dtype).t() if tb else made(k, n, dtype=dtype)
+                    torch_beside(tally, torch, a, b, f"{dtype} {m}x{n}x{k} {ta} {tb}")
+    tally.end()
+
+    tally = Tally("torch: batches, views, out")
+    for a, b in (((7,), (7,)), ((5, 7), (7,)), ((7,), (7, 3)), ((4, 5, 7), (7, 3)), ((4, 5, 7), (4, 7, 3)),
+                 ((2, 1, 5, 7), (3, 7, 3)), ((5, 7), (3, 7, 3)), ((6, 1, 64), (64, 48))):
+        torch_beside(tally, torch, made(*a), made(*b), f"{a} {b}")
+    wide = made(64, 200)
+    torch_beside(tally, torch, wide[:, 3:67], made(64, 32), "columns of a wider matrix")
+    torch_beside(tally, torch, wide[::2, :64], made(64, 32), "each second row")
+    torch_beside(tally, torch, made(8, 4, 16, 32).transpose(1, 2), made(16, 32, 8), "heads between rows")
+    torch_beside(tally, torch, made(40).unfold(0, 9, 1), made(9, 5), "sliding windows")
+    for out in (made(64, 32), made(32, 64).t(), made(64, 50)[:, 5:37]):
+        got = torch_beside(tally, torch, made(64, 48), made(48, 32), "out", out=out, alpha=2, beta=-0.5)
+        tally.check(got is out, "out is returned")
+    field = torch.zeros(70, 70, device="cuda")
+    mmtune.matmul(made(64, 48), made(48, 32), out=field[3:67, 3:35])
+    tally.check(not field[:3].any() and not field[67:].any() and not field[:, 35:].any() and not field[:, :3].any(),
+                "nothing is written around out")
+    tally.end()
+
+    tally = Tally("torch: bias, activation, types of out")
+    for dtype in (torch.float32, torch.bfloat16, torch.float16):
+        for activation in (None, "relu", "gelu", "gelu_tanh", "silu"):
+            a, b = made(96, 64, dtype=dtype), made(64, 80, dtype=dtype)
+            for bias in (made(80, dtype=dtype), made(96, 1, dtype=dtype)):
+                torch_beside(tally, torch, a, b, f"{dtype} {activation} {tuple(bias.shape)}", bias, activation)
+    got = torch_beside(tally, torch, made(96, 64, dtype=torch.bfloat16), made(64, 80, dtype=torch.bfloat16), "bf16 to f32",
+                       out_dtype=torch.float32)
+    tally.check(got.dtype == torch.float32, f"bf16 gives f32 where that is asked for: {got.dtype}")
+    a8, b8 = (torch.randint(-99, 99, s, device="cuda", dtype=torch.int8) for s in ((64, 128), (128, 96)))
+    got = mmtune.matmul(a8, b8)
+    tally.check(got.dtype == torch.int32 and bool((got.cpu() == a8.cpu().int() @ b8.cpu().int()).all()), "i8 gives i32")
+    for name in ("float8_e4m3fn", "float8_e5m2"):
+        x, y = made(64, 128).to(getattr(torch, name)), made(96, 128).to(getattr(torch, name)).t()
+        got = mmtune.matmul(x, y)
+        tally.near(of_torch(got), of_torch(x.float()) @ of_torch(y.float()),
+                   abs(of_torch(x.float())) @ abs(of_torch(y.float())), 1e-2, name)
+    for precision, tolerance in (("strict", 2e-6), ("emulated", 2e-6), ("tf32", 2e-3)):
+        torch_beside(tally, torch, made(512, 512), made(512, 512), precision, precision=precision, tolerance=tolerance)
+    tally.end()
+
+    tally = Tally("torch: streams, graphs, refusals")
+    side = torch.cuda.Stream()
+    a, b = made(512, 512), made(512, 512)
+    torch.cuda.synchronize()
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            a = mmtune.matmul(a, b) / 30
+    side.synchronize()
+    tally.check(bool(torch.isfinite(a).all()), "on the current stream")
+    torch_beside(tally, torch, made(64, 64), made(64, 64), "a stream given", stream=side)
+    x, y, z = made(300, 200, dtype=torch.bfloat16), made(200, 100, dtype=torch.bfloat16), None
+    mmtune.matmul(x, y)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        z = mmtune.matmul(x, y)
+    x.copy_(made(300, 200))
+    graph.replay()
+    torch.cuda.synchronize()
+    tally.near(of_torch(z), of_torch(x) @ of_torch(y), abs(of_torch(x)) @ abs(of_torch(y)), 1e-2, "a graph")
+    for words, call in (("strides", lambda: mmtune.matmul(made(8, 16)[:, ::2][::2], made(8, 4))),
+                        ("one type", lambda: mmtune.matmul(made(4, 4), made(4, 4, dtype=torch.float16))),
+                        ("is on the host", lambda: mmtune.matmul(made(4, 4), torch.ones(4, 4))),
+                        ("gradient", lambda: mmtune.matmul(made(4, 4).requires_grad_(), made(4, 4)))):
+        try:
+            call()
+            tally.check(False, f"refused: {words}")
+        except mmtune.Error as error:
+            tally.check(words in str(error), f"{words!r} is said: {error}")
+    tally.end()
+
+
+def check_operators():
+    import torch
+
+    import mmtune.torch
+    print(f"Inductor: external_matmul {mmtune.torch.inductor['external_matmul']}")
+    tally = Tally("torch.ops.mmtune: values, gradients")
+
+    def leaves(*shapes):
+        return [torch.randn(*s, device="cuda", dtype=torch.float64, requires_grad=True) for s in shapes]
+
+    for ours, theirs, inputs in (
+            (torch.ops.mmtune.mm, torch.mm, leaves((5, 7), (7, 3))),
+            (torch.ops.mmtune.bmm, torch.bmm, leaves((2, 5, 7), (2, 7, 3))),
+            (torch.ops.mmtune.addmm, torch.addmm, leaves((3,), (5, 7), (7, 3))),
+            (torch.ops.mmtune.addmm, torch.addmm, leaves((5, 3), (5, 7), (7, 3)))):
+        got, want = ours(*inputs), theirs(*inputs)
+        tally.check(torch.allclose(got, want, rtol=1e-10), f"{ours} as {theirs.__name__}")
+        of_ours = torch.autograd.grad(got.sin().sum(), inputs)
+        of_theirs = torch.autograd.grad(want.sin().sum(), inputs)
+        tally.check(all(torch.allclose(x, y, rtol=1e-8) for x, y in zip(of_ours, of_theirs)), f"gradients of {ours}")
+        tally.check(torch.autograd.gradcheck(ours, inputs), f"gradcheck of {ours}")
+        torch.library.opcheck(ours, inputs)
+    x = torch.randn(5, 7, device="cuda")
+    y, i = torch.randn(7, 3, device="cuda"), torch.randn(5, 3, device="cuda")
+    for beta, alpha in ((1, 1), (0.5, 2), (0, 1)):
+        tally.check(torch.allclose(torch.ops.mmtune.addmm(i, x, y, beta, alpha), torch.addmm(i, x, y, beta=beta, alpha=alpha),
+                                   rtol=1e-4, atol=1e-5), f"beta {beta}, alpha {alpha}")
+    tally.end()
+
+
+def check_compile():
+    import torch
+
+    import mmtune.torch
+    tally = Tally("torch.compile")
+
+    def layers(x, w, v, bias):
+        hidden = torch.relu(torch.ops.mmtune.addmm(bias, x, w))
+        return torch.ops.mmtune.mm(hidden, v).sum(-1)
+
+    inputs = [torch.randn(*s, device="cuda", requires_grad=True) for s in ((64, 96), (96, 128), (128, 32), (128,))]
+    compiled = torch.compile(layers, fullgraph=True)
+    got, want = compiled(*inputs), layers(*inputs)
+    tally.check(torch.allclose(got, want, rtol=1e-3, atol=1e-3), "operators in a compiled function")
+    of_ours = torch.autograd.grad(got.sum(), inputs)
+    of_theirs = torch.autograd.grad(want.sum(), inputs)
+    tally.check(all(torch.allclose(x, y, rtol=1e-3, atol=1e-3) for x, y in zip(of_ours, of_theirs)), "and their gradients")
+    for m in (33, 65):
+        more = torch.randn(m, 96, device="cuda")
+        tally.check(torch.allclose(compiled(more, *inputs[1:]), layers(more, *inputs[1:]), rtol=1e-3, atol=1e-3), f"m {m}")
+
+    torch._dynamo.reset()
+    timed = []
+    own = mmtune.torch.mmtune_mm
+
+    def counted(a, b, *, out):
+        timed.append(tuple(a.shape))
+        return own(a, b, out=out)
+
+    counted.__name__ = "mmtune_mm_counted"
+    torch._inductor.config.external_matmul = [counted]
+    best = torch.compile(lambda a, b: torch.mm(a, b), mode="max-autotune-no-cudagraphs")
+    a, b = (torch.randn(513, 513, device="cuda", dtype=torch.bfloat16) for _ in "ab")
+    tally.check(torch.allclose(best(a, b).float(), (a @ b).float(), rtol=2e-2, atol=2e-1), "max-autotune of torch.mm")
+    tally.check(len(timed) > 0, "Inductor timed mmtune beside its own")
+    before = len(timed)
+    best(a, b)
+    note = "took it" if len(timed) > before else "took another"
+    print(f"  of bf16 513x513x513 Inductor timed mmtune {before} times and {note}")
+
+    torch._dynamo.reset()
+    said = mmtune.torch.register_autotuning()
+    print(f"  register_autotuning: {said}")
+    if said == "registered":
+        tuned = torch.compile(lambda a, b: torch.ops.mmtune.mm(a, b))
+        tally.check(torch.allclose(tuned(a, b).float(), (a @ b).float(), rtol=2e-2, atol=2e-1), "mmtune.mm or PyTorch's")
+    tally.end()
+
+
+# ---- CuPy, JAX ------------------------------------------------------------------------------------------
+
+def check_cupy():
+    import cupy
+    import numpy
+
+    tally = Tally("cupy")
+
+    def made(*shape, dtype="float32"):
+        return cupy.random.standard_normal(shape, dtype=cupy.float32).astype(dtype)
+
+    def beside(a, b, words, tolerance, bias=None, **options):
+        got = mmtune.matmul(a, b, bias=bias, **options)
+        x, y = (cupy.asnumpy(v).astype(float) for v in (a, b))
+        want = x @ y + (0 if bias is None else cupy.asnumpy(bias).astype(float))
+        tally.near(cupy.asnumpy(got).astype(float), want, abs(x) @ abs(y) + 1, tolerance, words)
+        return got
+
+    for dtype, tolerance in (("float32", 2e-6), ("float64", 1e-14), ("float16", 2e-3)):
+        for a, b in (((64, 48), (48, 32)), ((3, 64, 48), (48, 32)), ((2, 1, 5, 7), (3, 7, 3)), ((7,), (7, 3)), ((5, 7), (7,))):
+            beside(made(*a, dtype=dtype), made(*b, dtype=dtype), f"{dtype} {a} {b}", tolerance)
+    beside(made(48, 64).T, made(32, 48).T, "transposed", 2e-6)
+    beside(made(64, 200)[:, 3:51], made(48, 32), "a view", 2e-6, bias=made(32))
+    out = cupy.zeros((64, 32), cupy.float32)
+    tally.check(beside(made(64, 48), made(48, 32), "out", 2e-6, out=out) is out, "out is returned")
+    with cupy.cuda.Stream(non_blocking=True) as stream:
+        a = made(512, 512)
+        for _ in range(3):
+            a = mmtune.matmul(a, a) / 30
+        stream.synchronize()
+        tally.check(bool(cupy.isfinite(a).all()), "on CuPy's current stream")
+    whole = cupy.asarray(numpy.arange(-64, 64, dtype=numpy.int8).reshape(8, 16))
+    tally.check(bool((mmtune.matmul(whole, whole.T) == whole.astype("int32") @ whole.T.astype("int32")).all()), "i8")
+    tally.end()
+
+
+def check_jax():
+    import jax
+    import numpy
+
+    tally = Tally("jax")
+    if not [d for d in jax.devices() if d.platform in ("gpu", "cuda")]:
+        report("jax", 0, 0, "no device of CUDA in this JAX")
+        return
+    rng = numpy.random.default_rng(1)
+
+    def made(*shape, dtype="float32"):
+        return jax.numpy.asarray(rng.standard_normal(shape), dtype=dtype)
+
+    for dtype, tolerance in (("float32", 2e-6), ("float16", 2e-3), ("bfloat16", 1e-2)):
+        for a, b in (((64, 48), (48, 32)), ((3, 64, 48), (48, 32)), ((2, 1, 5, 7), (3, 7, 3)), ((7,), (7, 3)), ((5, 7), (7,))):
+            x, y = made(*a, dtype=dtype), made(*b, dtype=dtype)
+            got = mmtune.matmul(x, y)
+            p, q = (numpy.asarray(v.astype("float32")).astype(float) for v in (x, y))
+            tally.near(numpy.asarray(got.astype("float32")).astype(float), p @ q, abs(p) @ abs(q) + 1, tolerance,
+                       f"{dtype} {a} {b}")
+            tally.check(isinstance(got, jax.Array) and got.dtype == x.dtype, "an array of JAX")
+    x = made(64, 48)
+    y = jax.jit(lambda t: t * 2)(x)
+    bias = made(64)
+    got = mmtune.matmul(y, x.T, bias=bias, activation="relu")
+    p = numpy.asarray(x).astype(float)
+    tally.near(numpy.asarray(got).astype(float), numpy.maximum(2 * p @ p.T + numpy.asarray(bias), 0), 2 * abs(p) @ abs(p.T) + 1,
+               2e-6, "behind a jitted function")
+    try:
+        mmtune.matmul(x, x.T, out=got)
+        tally.check(False, "out of JAX is refused")
+    except mmtune.ArgumentTypeError as error:
+        tally.check("does not change" in str(error), str(error))
+    tally.end()
+
+
+# ---- what a call costs the host ---------------------------------------------------------------------------
+
+def median_us(call, wait, rounds=60, calls=50):
+    """The median over rounds of a call's time on the host, microseconds; the queue is emptied between rounds, so that no
+    call waits for room in it."""
+    times = []
+    for _ in range(rounds):
+        wait()
+        start = time.perf_counter_ns()
+        for _ in range(calls):
+            call()
+        times.append((time.perf_counter_ns() - start) / calls / 1000)
+    wait()
+    return statistics.median(times)
+
+
+def measure_overhead():
+    import torch
+
+    import mmtune.torch
+    from mmtune import _library
+    a, b = (torch.randn(64, 64, device="cuda", dtype=torch.bfloat16) for _ in "ab")
+    out, device = torch.empty_like(a), mmtune.device("cuda:0")
+    plan = mmtune.Plan(64, 64, 64, "bf16", device=device)
+    args, err = _library.Args(), _library.ErrorStruct()
+    _library.lib.mmt_args_init(args, ctypes.sizeof(args))
+    args.a.handle, args.b.handle, args.c.handle = a.data_ptr(), b.data_ptr(), out.data_ptr()
+    held = plan.device._workspace(0, plan.workspace) if plan.workspace else 0
+    args.workspace.handle = held
+    bare, handle = _library.lib.mmt_execute, plan._executor.handle
+    places = [ctypes.addressof(args), ctypes.addressof(err)]
+    pointers = a.data_ptr(), b.data_ptr(), out.data_ptr()
+    wait = torch.cuda.synchronize
+    stream = torch.cuda.current_stream().cuda_stream
+    table = [("a bare ctypes call of mmt_execute", lambda: bare(handle, places[0], 0, places[1])),
+             ("Plan.execute, addresses", lambda: plan.execute(*pointers, stream=stream)),
+             ("Plan.execute, tensors", lambda: plan.execute(a, b, out)),
+             ("mmtune.matmul, out given", lambda: mmtune.matmul(a, b, out=out)),
+             ("mmtune.matmul", lambda: mmtune.matmul(a, b)),
+             ("torch.matmul, out given", lambda: torch.matmul(a, b, out=out)),
+             ("torch.matmul", lambda: torch.matmul(a, b)),
+             ("torch.ops.mmtune.mm", lambda: torch.ops.mmtune.mm(a, b))]
+    for _, call in table:
+        call()
+    base = None
+    print("\nwhat a call costs the host, bf16 64x64x64, median, microseconds")
+    for name, call in table:
+        time_us = median_us(call, wait)
+        base = base or time_us
+        print(f"  {name:40} {time_us:7.2f}   {time_us - base:+7.2f} over the bare call")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true", help="without torch.compile")
+    options = parser.parse_args()
+    cards = [d for d in mmtune.devices() if d.id.startswith("cuda:")]
+    if not cards:
+        print("skipped: there is no CUDA device")
+        return 77
+    print(f"mmtune {mmtune.__version__}, {cards[0].name}")
+    parts = {"torch": [check_torch, check_operators] + ([] if options.quick else [check_compile]) + [measure_overhead],
+             "cupy": [check_cupy], "jax": [check_jax]}
+    for module, runs in parts.items():
+        try:
+            print(f"\n{module} {__import__(module).__version__}")
+        except ImportError as error:
+            print(f"\n{module} is not here: {error}")
+            continue
+        for run in runs:
+            section(run)
+    print(f"\n{sum(int(r[1].split()[0]) for r in rows)} passed, {failed} failed")
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
