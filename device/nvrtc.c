@@ -138,6 +138,21 @@ static bool suits_driver(const struct mmt_nvrtc *nvrtc, int driver, char why[256
 
 /* ---- finding one ----------------------------------------------------------------- */
 
+/* NVRTC looks for its second library where the loader looks, which is not always where
+ * it stands itself: in a package of pip. What is open already it finds. */
+static void open_builtins(const char *file, int major, int minor)
+{
+    struct mmt_text path = { 0 };
+    char why[256];
+    const char *name = strrchr(file, '/');
+    if (name) {
+        mmt_text_addf(&path, "%.*s/libnvrtc-builtins.so.%d.%d", (int) (name - file), file,
+                      major, minor);
+        mmt_library_open(mmt_text_string(&path), NULL, 0, NULL, why);
+    }
+    mmt_text_finish(&path);
+}
+
 static bool open_file(struct mmt_nvrtc *nvrtc, const char *file, char why[256])
 {
     int major, minor;
@@ -147,6 +162,7 @@ static bool open_file(struct mmt_nvrtc *nvrtc, const char *file, char why[256])
         snprintf(why, 256, "%s does not tell its version", file);
         return false;
     }
+    open_builtins(file, major, minor);
     nvrtc->version = 1000 * major + 10 * minor;
     snprintf(nvrtc->name, sizeof(nvrtc->name), "nvrtc %d.%d", major, minor);
     return true;

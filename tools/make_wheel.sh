@@ -24,13 +24,13 @@ if [ ! -f "$cuda/include/nvrtc.h" ]; then
     cuda=$scratch/cuda/nvidia/cu13
 fi
 
-# This compiler sees no header of the machine's but those named to it.
+# This compiler sees no header of the machine's but those named to it, and keeps debug information unasked.
 mkdir "$scratch/include"
 ln -s /usr/include/CL "$scratch/include/CL"
 export PATH=$scratch/venv/bin:$PATH
 export CC="$scratch/venv/bin/python -m ziglang cc -target x86_64-linux-gnu.2.17"
 export AR="$scratch/venv/bin/python -m ziglang ar"
-export CFLAGS="-I$scratch/include"
+export CFLAGS="-I$scratch/include" LDFLAGS=-s
 
 settings=(-Djansson=static --force-fallback-for=jansson -Dcuda=enabled "-Dtoolkit_include=$cuda/include" -Dopencl=enabled)
 "$pip" wheel --quiet --no-deps --no-build-isolation --wheel-dir "$scratch/made" \
@@ -38,4 +38,4 @@ settings=(-Djansson=static --force-fallback-for=jansson -Dcuda=enabled "-Dtoolki
 # ctypes opens the library: no Python's ABI is in it.
 "$scratch/venv/bin/wheel" tags --remove --python-tag py3 --abi-tag none "$scratch"/made/*.whl
 "$scratch/venv/bin/auditwheel" repair --plat "$platform" --wheel-dir "$folder" "$scratch"/made/*.whl
-"$scratch/venv/bin/auditwheel" show "$folder"/mmtune-*-py3-none-"$platform".whl
+"$scratch/venv/bin/auditwheel" show "$folder"/mmtune-*-py3-none-*"$platform".whl

@@ -41,6 +41,9 @@ class Kind:
         """Its address and its signature."""
         raise NotImplementedError
 
+    def address(self, array: Any) -> int:
+        return self.look(array)[0]
+
     def view(self, array: Any) -> View:
         raise NotImplementedError
 
@@ -54,6 +57,10 @@ class Kind:
 
     def empty(self, shape: tuple[int, ...], code: str, like: Any) -> Any:
         raise ArgumentError("this kind of array cannot be made here; give out", "out")
+
+    def maker(self, shape: tuple[int, ...], code: str, dtype: Any) -> Callable[[Any], Any]:
+        """What makes such an array beside another, whose elements are of `dtype`."""
+        return lambda like: self.empty(shape, code, like)
 
     def scratch(self, size: int, like: Any) -> tuple[Any, int]:
         """Memory of the library's own for work on its current stream, and its address; 0: it has none to lend.
@@ -122,26 +129,33 @@ class TorchKind(Kind):
         if array.requires_grad and self.grad():
             raise ArgumentError("a tensor requires its gradient, which mmtune.matmul does not keep; use "
                                 "torch.ops.mmtune (import mmtune.torch), torch.no_grad() or detach()")
-        return array.data_ptr(), (array.shape, array.stride(), array.dtype, array.device)
+        return array.data_ptr(), (array.shape, array.stride(), array.dtype, array.get_device())
+
+    def address(self, array: Any) -> int:
+        return array.data_ptr()  # type: ignore[no-any-return]
 
     def view(self, array: Any) -> View:
+        device = array.device.type
+        if device != "cpu" and (device != "cuda" or self.torch.version.cuda is None):
+            raise ArgumentError(f"a tensor is on {array.device}; mmtune takes those of CUDA and of the CPU", "device")
         if array.layout is not self.torch.strided:
             raise ArgumentTypeError(f"a tensor has the layout {array.layout}; strided ones are multiplied")
         return View(tuple(array.shape), tuple(array.stride()), type_of(array.dtype))
 
     def device_of(self, signature: Any) -> int:
-        device = signature[3]
-        if device.type == "cpu":
-            return -1
-        if device.type != "cuda" or self.torch.version.cuda is None:
-            raise ArgumentError(f"a tensor is on {device}; mmtune takes those of CUDA and of the CPU", "device")
-        return int(device.index)
+        return int(signature[3])
 
     def dtype(self, code: str) -> Any:
         return getattr(self.torch, DTYPES[code])
 
     def empty(self, shape: tuple[int, ...], code: str, like: Any) -> Any:
         return self.torch.empty(shape, dtype=self.dtype(code), device=like.device)
+
+    def maker(self, shape: tuple[int, ...], code: str, dtype: Any) -> Callable[[Any], Any]:
+        own = self.dtype(code)
+        if own is dtype:
+            return lambda like: like.new_empty(shape)
+        return lambda like: like.new_empty(shape, dtype=own)
 
     def scratch(self, size: int, like: Any) -> tuple[Any, int]:
         held = self.torch.empty(size, dtype=self.torch.uint8, device=like.device)

@@ -146,21 +146,22 @@ def _prepare(kind: Kind, a: Any, b: Any, out: Any, bias: Any, activation: Option
     if device is not None and open_device(device) is not cuda_device(place):
         raise ArgumentError(f"the arrays are on CUDA device {place}, and are multiplied there; leave device away",
                             "device")
-    return _prepare_device(kind, views, types, activation, precision, place)
+    return _prepare_device(kind, views, types, activation, precision, place, getattr(a, "dtype", None))
 
 
 def _prepare_device(kind: Kind, views: Any, types: tuple[str, str], activation: Optional[str],
-                    precision: Optional[str], place: int) -> Callable[..., Any]:
+                    precision: Optional[str], place: int, dtype: Any) -> Callable[..., Any]:
     try:
         layout = lay_out(*views)
     except Unfit as unfit:
         raise ArgumentError(f"{unfit}; copy it first, as by {unfit.operand}.contiguous() or "
                             f"ascontiguousarray({unfit.operand})", unfit.operand) from None
-    shape, code, empty, current = layout.shape, types[1], kind.empty, kind.stream
-    look = kind.look
+    shape, code, current = layout.shape, types[1], kind.stream
+    make = kind.maker(shape, code, dtype)
+    address = kind.address
     target = cuda_device(place)
     if 0 in shape:
-        return lambda a, b, out, *_: empty(shape, code, a) if out is None else out
+        return lambda a, b, out, *_: make(a) if out is None else out
     executor = _executor(target, layout, *types, activation, precision)
     run, swapped, lists = executor.run, layout.swapped, _lists(layout)
     needed, scratch = executor.workspace, kind.scratch
@@ -169,8 +170,8 @@ def _prepare_device(kind: Kind, views: Any, types: tuple[str, str], activation: 
     def serve(a: Any, b: Any, out: Any, bias: Any, at_a: int, at_b: int, at_out: int, at_bias: int, alpha: float,
               beta: float, stream: Any) -> Any:
         if out is None:
-            out = empty(shape, code, a)
-            at_out = look(out)[0]
+            out = make(a)
+            at_out = address(out)
         held, workspace = None, 0
         if stream is None:
             stream = current(place)
@@ -254,7 +255,7 @@ def _prepare_host(kind: Kind, views: Any, types: tuple[str, str], activation: Op
     lists = _lists(layout) or tuple((ctypes.c_int64 * 1)(0) for _ in range(3))
     sizes = [0 if view is None else extent(view) * BYTES[view.type] for view in seen]
     sizes[2] = extent(seen[2] or View(shape, row_major(shape), code)) * BYTES[code]
-    look = kind.look
+    address = kind.address
 
     def write(name: str, size: int, array: Any, at: int) -> int:
         """The operand's handle in the device's memory, with the array's elements in it, if there is one."""
@@ -262,7 +263,7 @@ def _prepare_host(kind: Kind, views: Any, types: tuple[str, str], activation: Op
         if array is not None and size:
             if name in copied:
                 array = kind.contiguous(array)
-                at = look(array)[0]
+                at = address(array)
             call("mmt_buffer_write", device.handle, slot.operand, at, size)
         return slot.operand.handle
 
@@ -274,7 +275,7 @@ def _prepare_host(kind: Kind, views: Any, types: tuple[str, str], activation: Op
         product = out
         if out is None or "out" in copied:
             product = kind.empty(shape, code, a)
-            at_out = look(product)[0]
+            at_out = address(product)
         with device._lock:
             handles = [write("a", sizes[0], a, at_a), write("b", sizes[1], b, at_b)]
             if layout.swapped:

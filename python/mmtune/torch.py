@@ -10,6 +10,7 @@ times mmtune beside its own kernels, for torch.mm too; `inductor` says what coul
 
 f32 is multiplied at least as exactly as by FMAs of f32, whatever PyTorch's float32 matmul precision is.
 """
+import inspect
 from typing import Any
 
 try:
@@ -162,13 +163,16 @@ def _register_external_matmul() -> str:
 
 def register_autotuning(min_speedup_threshold: float = 1.0) -> str:
     """Lets Inductor replace torch.ops.mmtune.mm, addmm and bmm by PyTorch's own where these are faster by its own
-    timing. Call it before torch.compile. Returns "registered", or why it could not be. It imports Inductor, which
-    takes a second."""
+    timing, and by at least that factor where the PyTorch at hand knows one. Call it before torch.compile. Returns
+    "registered", or why it could not be. It imports Inductor, which takes a second."""
     try:
         from torch._inductor.kernel.custom_op import CustomOpConfig, register_custom_op_autotuning
+        threshold = {"min_speedup_threshold": min_speedup_threshold}
+        if "min_speedup_threshold" not in inspect.signature(register_custom_op_autotuning).parameters:
+            threshold = {}
         for op, own in ((mm, _aten_mm), (bmm, _aten_bmm), (addmm, _aten_addmm)):
             register_custom_op_autotuning(op, configs=[CustomOpConfig(own)], name=own.__name__[1:] + "_or_mmtune",
-                                          min_speedup_threshold=min_speedup_threshold)
+                                          **threshold)
     except (ImportError, AttributeError, TypeError) as error:
         return f"not registered: {error}"
     return "registered"
