@@ -5,8 +5,8 @@
     c = torch.ops.mmtune.addmm(bias, a, b)             # as torch.addmm: one kernel, bias in its epilogue
     c = torch.ops.mmtune.bmm(a, b)                     # as torch.bmm
 
-Nothing of PyTorch's own is replaced: torch.mm stays what it is. Under torch.compile with max-autotune Inductor
-times mmtune beside its own kernels, for torch.mm too; `inductor` says what could be registered.
+Nothing of PyTorch's own is replaced: torch.mm stays what it is. After register_inductor(), torch.compile times
+mmtune beside its own kernels for torch.mm, too.
 
 f32 is multiplied at least as exactly as by FMAs of f32, whatever PyTorch's float32 matmul precision is.
 """
@@ -145,40 +145,44 @@ def _aten_bmm(a: Tensor, b: Tensor) -> Tensor:
     return torch.bmm(a, b)
 
 
-def _aten_addmm(input: Tensor, a: Tensor, b: Tensor, beta: float = 1.0, alpha: float = 1.0) -> Tensor:
-    return torch.addmm(input, a, b, beta=beta, alpha=alpha)
-
-
 def _register_external_matmul() -> str:
-    """Parts of Inductor that PyTorch does not promise to keep: what is missing is told, nothing fails."""
+    """The kernel has its name in Inductor before a graph that an earlier process compiled calls it by that name."""
     try:
         from torch._inductor import config
-        known = config.external_matmul
-    except (ImportError, AttributeError) as error:
-        return f"not registered: {error}"
-    if mmtune_mm not in known:
-        config.external_matmul = [*known, mmtune_mm]
-    return "registered"
-
-
-def register_autotuning(min_speedup_threshold: float = 1.0) -> str:
-    """Lets Inductor replace torch.ops.mmtune.mm, addmm and bmm by PyTorch's own where these are faster by its own
-    timing, and by at least that factor where the PyTorch at hand knows one. Call it before torch.compile. Returns
-    "registered", or why it could not be. It imports Inductor, which takes a second."""
-    try:
-        from torch._inductor.kernel.custom_op import CustomOpConfig, register_custom_op_autotuning
-        threshold = {"min_speedup_threshold": min_speedup_threshold}
-        if "min_speedup_threshold" not in inspect.signature(register_custom_op_autotuning).parameters:
-            threshold = {}
-        for op, own in ((mm, _aten_mm), (bmm, _aten_bmm), (addmm, _aten_addmm)):
-            register_custom_op_autotuning(op, configs=[CustomOpConfig(own)], name=own.__name__[1:] + "_or_mmtune",
-                                          **threshold)
+        from torch._inductor.kernel.mm import lazy_register_extern_choice
+        lazy_register_extern_choice(mmtune_mm)
+        if mmtune_mm not in config.external_matmul:
+            config.external_matmul = [*config.external_matmul, mmtune_mm]
     except (ImportError, AttributeError, TypeError) as error:
         return f"not registered: {error}"
     return "registered"
 
 
-inductor: dict[str, str] = {"external_matmul": _register_external_matmul()}
-"""What Inductor was told when this was imported: "registered", or why not."""
+def _register_autotuning(min_speedup_threshold: float) -> str:
+    """PyTorch 2.11 fails where it times an operator for a second graph. addmm is not among them: that Inductor also
+    loses beta and alpha where it keeps the operator."""
+    try:
+        from torch._inductor.kernel.custom_op import CustomOpConfig, register_custom_op_autotuning
+        if "min_speedup_threshold" not in inspect.signature(register_custom_op_autotuning).parameters:
+            return f"not registered: the Inductor of PyTorch {torch.__version__} times an operator for one graph alone"
+        for op, own in ((mm, _aten_mm), (bmm, _aten_bmm)):
+            register_custom_op_autotuning(op, configs=[CustomOpConfig(own)], name=own.__name__[1:] + "_or_mmtune",
+                                          min_speedup_threshold=min_speedup_threshold)
+    except (ImportError, AttributeError, TypeError) as error:
+        return f"not registered: {error}"
+    return "registered"
 
-__all__ = ["addmm", "bmm", "inductor", "mm", "register_autotuning"]
+
+def register_inductor(min_speedup_threshold: float = 1.0) -> dict[str, str]:
+    """Lets Inductor time mmtune beside its own kernels. Call it before torch.compile, in each process.
+
+    "torch.mm"          with mode="max-autotune" mmtune is one of those that are timed, and taken if it is fastest
+    "torch.ops.mmtune"  mm and bmm become PyTorch's own where these are faster by that factor
+
+    Returns "registered" for each, or why not: Inductor does not promise to keep what this rests on, and nothing
+    fails without it. Importing Inductor takes seconds.
+    """
+    return {"torch.mm": _register_external_matmul(), "torch.ops.mmtune": _register_autotuning(min_speedup_threshold)}
+
+
+__all__ = ["addmm", "bmm", "mm", "register_inductor"]
