@@ -245,7 +245,8 @@ class DlpackKind(Kind):
         return address, (view, device)
 
     def view(self, array: Any) -> View:
-        return self.look(array)[1][0]
+        view: View = self.look(array)[1][0]
+        return view
 
     def device_of(self, signature: Any) -> int:
         kind, ordinal = signature[1]

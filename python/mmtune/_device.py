@@ -84,7 +84,7 @@ class Device:
             held = self._workspaces.setdefault(stream, [])
             if not held or held[-1].size < size:
                 held.append(Buffer(self, max(size, 2 * held[-1].size if held else 0)))
-            return held[-1].operand.handle
+            return int(held[-1].operand.handle)
 
     # Memory that is used again by the next product of host arrays; the caller has the lock.
     def _slot(self, name: str, size: int) -> "Buffer":

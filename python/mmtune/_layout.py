@@ -111,7 +111,7 @@ def _steps(view: View, batch: tuple[int, ...]) -> list[int]:
     return [0] * missing + [0 if size == 1 else stride for size, stride in own]
 
 
-_Dim = tuple[int, int, int, int]  # matrices, and what they are apart in A, B and C
+_Dim = tuple[int, ...]  # four: matrices, and what they are apart in A, B and C
 
 
 def _merge(dims: list[_Dim]) -> list[_Dim]:
@@ -215,7 +215,7 @@ def lay_out(a: View, b: View, out: Optional[View] = None, bias: Optional[View] =
         raise Unfit("out", "elements share their place")
 
     dims.sort(key=lambda dim: dim[0])
-    inner = dims.pop() if dims else (1, 0, 0, 0)
-    layout = Layout(matrix.rows, matrix.columns, k, trans_a, trans_b, lda, ldb, ldc, *inner, bias=axis,
-                    swapped=swapped, offsets=_offsets(dims), shape=shape)
+    count, of_a, of_b, of_c = dims.pop() if dims else (1, 0, 0, 0)
+    layout = Layout(matrix.rows, matrix.columns, k, trans_a, trans_b, lda, ldb, ldc, count, of_a, of_b, of_c,
+                    bias=axis, swapped=swapped, offsets=_offsets(dims), shape=shape)
     return _fold(layout)

@@ -88,8 +88,8 @@ def _check_kinds(kind: Kind, a: Any, others: dict[str, Any]) -> int:
 
 
 def _types(a: View, b: View, out: Optional[View], bias: Optional[View], out_dtype: Any,
-           precision: Optional[str]) -> tuple[str, Optional[str]]:
-    """The problem's type, and C's or None for the type's own."""
+           precision: Optional[str]) -> tuple[str, str]:
+    """The problem's type, and C's."""
     if a.type != b.type:
         raise ArgumentTypeError(f"a is of {a.type}, b of {b.type}; they must be of one type", "b")
     if precision not in PRECISIONS:
@@ -136,8 +136,9 @@ def _prepare(kind: Kind, a: Any, b: Any, out: Any, bias: Any, activation: Option
         raise ArgumentTypeError("out is an array of JAX, which does not change; leave out away", "out")
     if isinstance(kind, NumpyKind) and out is not None and not out.flags.writeable:
         raise ArgumentError("out is an array that may not be written", "out")
-    views = [None if x is None else kind.view(x) for x in (a, b, out, bias)]
-    types = _types(*views, out_dtype, precision)  # type: ignore[arg-type]
+    views = (kind.view(a), kind.view(b), None if out is None else kind.view(out),
+             None if bias is None else kind.view(bias))
+    types = _types(*views, out_dtype, precision)
     if kind.host or place < 0:
         target = open_device(device)
         if isinstance(kind, DlpackKind):
@@ -265,7 +266,7 @@ def _prepare_host(kind: Kind, views: Any, types: tuple[str, str], activation: Op
                 array = kind.contiguous(array)
                 at = address(array)
             call("mmt_buffer_write", device.handle, slot.operand, at, size)
-        return slot.operand.handle
+        return int(slot.operand.handle)
 
     def serve(a: Any, b: Any, out: Any, bias: Any, at_a: int, at_b: int, at_out: int, at_bias: int, alpha: float,
               beta: float, stream: Any) -> Any:
@@ -277,12 +278,12 @@ def _prepare_host(kind: Kind, views: Any, types: tuple[str, str], activation: Op
             product = kind.empty(shape, code, a)
             at_out = address(product)
         with device._lock:
-            handles = [write("a", sizes[0], a, at_a), write("b", sizes[1], b, at_b)]
+            left, right = write("a", sizes[0], a, at_a), write("b", sizes[1], b, at_b)
             if layout.swapped:
-                handles.reverse()
+                left, right = right, left
             place = write("out", sizes[2], out if beta else None, at_out if product is out else 0)
             vector = write("bias", sizes[3], bias, at_bias) if bias is not None else 0
-            executor.run_batch(*handles, place, vector, alpha, beta, 0, lists)
+            executor.run_batch(left, right, place, vector, alpha, beta, 0, lists)
             call("mmt_buffer_read", device.handle, at_out, device._slots["out"].operand, sizes[2])
         if product is not out and out is not None:
             kind.assign(out, product)

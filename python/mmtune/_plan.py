@@ -204,10 +204,10 @@ class Plan:
 
 
 def _pointer(x: Any) -> int:
-    if x.__class__ is int:
+    if isinstance(x, int):
         return x
-    if x.__class__ is Buffer:
-        return x.operand.handle
+    if isinstance(x, Buffer):
+        return int(x.operand.handle)
     from ._arrays import device_pointer
     return device_pointer(x)
 

@@ -40,7 +40,8 @@ class Profile:
     @property
     def warnings(self) -> list[str]:
         """What was left out on reading, a sentence each."""
-        return lib.mmt_profile_warnings(self.handle).decode(errors="replace").splitlines()
+        text: str = lib.mmt_profile_warnings(self.handle).decode(errors="replace")
+        return text.splitlines()
 
     def _files(self) -> list[dict[str, Any]]:
         if self._read is None:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a call from Python costs the host, beside a bare ctypes call of mmt_execute: overhead.py [DEVICE]
 
-The median of rounds of fifty calls, in microseconds. DEVICE: null:sm_90 by default, which executes nothing, so that
+The median of rounds of fifty calls, in turn, in microseconds. DEVICE: null:sm_90 by default, which executes nothing, so that
 no driver's time is in it; or one of `mmtune devices`. With PyTorch, on any machine, mmtune.matmul is timed as well:
 on tensors of the CPU that are taken for tensors of the device, which then must be one that executes nothing."""
 import ctypes
@@ -16,16 +16,18 @@ NAME = sys.argv[1] if len(sys.argv) > 1 else "null:sm_90"
 CALLS, ROUNDS, SIZE = 50, 200, 64
 
 
-def median_us(call, wait):
-    times = []
+def medians_us(calls, wait):
+    """Of each call; they take turns, so that what else the machine does slows all of them alike."""
+    times = [[] for _ in calls]
     for _ in range(ROUNDS):
-        wait()
-        start = time.perf_counter_ns()
-        for _ in range(CALLS):
-            call()
-        times.append((time.perf_counter_ns() - start) / CALLS / 1000)
+        for call, took in zip(calls, times):
+            wait()
+            start = time.perf_counter_ns()
+            for _ in range(CALLS):
+                call()
+            took.append((time.perf_counter_ns() - start) / CALLS / 1000)
     wait()
-    return statistics.median(times)
+    return [statistics.median(took) for took in times]
 
 
 def bare_call(plan, handles):
@@ -66,11 +68,9 @@ def main():
     for _, call in calls:
         call()
     print(f"{device.name}, f32 {SIZE}x{SIZE}x{SIZE}: median of {ROUNDS} rounds of {CALLS} calls")
-    base = 0.0
-    for name, call in calls:
-        took = median_us(call, device.finish)
-        base = base or took
-        print(f"  {name:38} {took:7.2f} us, {took - base:+6.2f} us")
+    took = medians_us([call for _, call in calls], device.finish)
+    for (name, _), each in zip(calls, took):
+        print(f"  {name:38} {each:7.2f} us, {each - took[0]:+6.2f} us")
 
 
 if __name__ == "__main__":

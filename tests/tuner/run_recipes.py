@@ -9,7 +9,7 @@ import sys
 from checks import check, end
 
 SOURCE = pathlib.Path(sys.argv[1])
-FOLDERS = ("base", "costmodel", "device", "examples", "generator", "include", "profiles", "runtime",
+FOLDERS = ("base", "costmodel", "device", "examples", "generator", "include", "profiles", "python", "runtime",
            "studies", "templates", "tools", "tuner")
 # News are history, and these programs measure what they name.
 EXCEPTED = ("README.md", "NEWS.md", "studies/ladder.c", "tools/measure_card.sh", "tools/one_run.py")
