@@ -422,6 +422,19 @@ static void test_refused(void)
     device->caps.max_threads = threads;
 }
 
+/* A profile names its files, one a line, as much as fits. */
+static void check_files(const mmt_profile *profile, const char *words)
+{
+    char files[2048], few[8];
+    const size_t length = mmt_profile_files(profile, files, sizeof files);
+    CHECK(length > 0 && length == strlen(files) && files[length - 1] == '\n');
+    CHECK(strstr(files, words) != NULL);
+    CHECK_EQ_INT(mmt_profile_files(profile, NULL, 0), length);
+    CHECK_EQ_INT(mmt_profile_files(profile, few, sizeof few), length);
+    CHECK_EQ_INT(strlen(few), sizeof few - 1);
+    CHECK(mmt_profile_files(NULL, few, sizeof few) == 0 && !*few);
+}
+
 /* A file that is broken, and one of another device of the same name. */
 static void test_broken(void)
 {
@@ -443,6 +456,8 @@ static void test_broken(void)
     mmt_profile *found = find();
     CHECK(found && found->num_layers == 1 && found->num_entries == 1);
     CHECK(found && strstr(mmt_profile_warnings(found), "/user/"));
+    if (found)
+        check_files(found, found->layers[0].path);
     mmt_profile_free(found);
 
     clear();
