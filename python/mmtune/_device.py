@@ -47,6 +47,7 @@ class Device:
         """As "NVIDIA H200 (cuda:0)"."""
         self._lock = threading.RLock()
         self._profile: Any = None
+        self._profile_known = False
         self._workspaces: dict[int, list[Buffer]] = {}
         self._slots: dict[str, Buffer] = {}
 
@@ -57,18 +58,19 @@ class Device:
     def profile(self) -> Any:
         """The profile that plans on this device go by: Profile.find's, or None where there is none."""
         with self._lock:
-            if self._profile is None:
+            if not self._profile_known:
                 from ._profile import Profile
                 try:
                     self._profile = Profile.find(self)
                 except NotFoundError:
-                    self._profile = False
-            return self._profile or None
+                    self._profile = None
+                self._profile_known = True
+            return self._profile
 
     @profile.setter
     def profile(self, profile: Any) -> None:
         with self._lock:
-            self._profile = profile or False
+            self._profile, self._profile_known = profile, True
 
     def buffer(self, size: int) -> "Buffer":
         """Device memory of `size` bytes, at least 1."""
@@ -145,6 +147,13 @@ def _memory(data: Any) -> tuple[Any, int, bool]:
 
 _open: dict[Any, Device] = {}
 _lock = threading.Lock()
+
+
+def forget_profiles() -> None:
+    """Has devices look for their profile again, as there may be another."""
+    with _lock:
+        for it in _open.values():
+            it._profile_known = False
 
 
 def device(which: Union[None, int, str, Device] = None) -> Device:

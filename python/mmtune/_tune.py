@@ -7,8 +7,9 @@ import tempfile
 from typing import Iterable, Optional, Sequence, Union
 
 from . import _program
-from ._device import Device
+from ._device import Device, forget_profiles
 from ._errors import ArgumentError, Error
+from ._matmul import forget_plans
 from ._profile import Profile
 
 Shape = Union[str, Sequence[int]]
@@ -38,8 +39,8 @@ def tune(shapes: Optional[Iterable[Shape]] = None, *, device: Union[int, str] = 
     quiet       leave away what the program says while it runs
 
     It runs in a process of its own and goes on from the journal beside the file. KeyboardInterrupt ends it as
-    Ctrl-C ends the program: what was measured is written. Plans that this process has made stay as they are
-    (`forget_plans`). Error with the program's last sentences where it fails.
+    Ctrl-C ends the program: what was measured is written. Without `output`, matmul and plans that are made later
+    go by the new profile; a Plan stays what it is. Error with the program's last sentences where it fails.
     """
     if isinstance(device, Device):
         raise ArgumentError("device is an open device; tune takes a number or an id", "device")
@@ -53,7 +54,11 @@ def tune(shapes: Optional[Iterable[Shape]] = None, *, device: Union[int, str] = 
     if output is not None:
         command += ["--output", os.fspath(output)]
     _run(command + list(options), quiet)
-    return Profile.load(output) if output is not None else Profile.find(device)
+    if output is not None:
+        return Profile.load(output)
+    forget_profiles()
+    forget_plans()
+    return Profile.find(device)
 
 
 def _run(command: list[str], quiet: bool) -> None:
