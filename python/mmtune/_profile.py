@@ -62,7 +62,8 @@ class Profile:
 
     def table(self) -> list[dict[str, Any]]:
         """The entries as rows of plain values, for a data frame: op, type, out, transposes, m, n, k, batch,
-        template, knobs, median_us, spread_us, gflops (1e9 operations a second), roofline_percent, layer."""
+        template, knobs, median_us, spread_us, gflops (1e9 operations a second), roofline_fraction,
+        layer."""
         return [_row(entry) for entry in self.entries]
 
     def store(self, device: Union[None, int, str, Device] = None) -> None:
@@ -81,5 +82,5 @@ def _row(entry: dict[str, Any]) -> dict[str, Any]:
             "m": problem.get("m", 1), "n": problem.get("n", 1), "k": problem.get("k", 1),
             "batch": problem.get("batch", 1), "template": entry.get("template"), "knobs": knobs,
             "median_us": time.get("median_us"), "spread_us": time.get("spread_us"),
-            "gflops": entry.get("gflops"), "roofline_percent": entry.get("roofline_percent"),
+            "gflops": entry.get("gflops"), "roofline_fraction": entry.get("roofline_fraction"),
             "layer": entry["layer"]}

@@ -156,6 +156,7 @@ def test_profiles():
     rows = profile.table()
     check([(row["m"], row["n"], row["k"], row["type"]) for row in rows] == [(96, 80, 64, "f32")], f"{rows}")
     check(rows[0]["median_us"] > 0 and 0 < rows[0]["gflops"] and rows[0]["layer"] == str(path), f"times: {rows}")
+    check(all(value is not None for name, value in rows[0].items() if name != "out"), f"each column is there: {rows}")
     check(profile.layers == [str(path)] and not profile.warnings and profile.device["backend"] == "opencl", "a file")
     plan = mmtune.Plan(96, 80, 64, device=DEVICE, profile=profile)
     check("tuned for this very problem" in plan.describe(), plan.describe())
