@@ -154,6 +154,18 @@ static void print_uuid(CUdevice device, char out[40])
 #endif
 }
 
+/* Without a compiler the architecture is the card's own. */
+static void name_target(struct mmt_caps *caps, const struct mmt_nvrtc *nvrtc)
+{
+    if (nvrtc)
+        snprintf(caps->architecture, sizeof(caps->architecture), "%s",
+                 nvrtc->architecture);
+    else
+        snprintf(caps->architecture, sizeof(caps->architecture), "sm_%d%s", caps->sm,
+                 caps->sm >= 90 ? "a" : "");
+    snprintf(caps->compiler, sizeof(caps->compiler), "%s", nvrtc ? nvrtc->name : "none");
+}
+
 static void fill_caps(struct mmt_caps *caps, CUdevice device,
                       const struct mmt_nvrtc *nvrtc)
 {
@@ -168,8 +180,7 @@ static void fill_caps(struct mmt_caps *caps, CUdevice device,
     };
     mmt_cu.cuDeviceGetName(caps->name, sizeof(caps->name) - 1, device);
     mmt_cu.cuDeviceTotalMem_v2(&caps->memory, device);
-    memcpy(caps->architecture, nvrtc->architecture, sizeof(nvrtc->architecture));
-    memcpy(caps->compiler, nvrtc->name, sizeof(nvrtc->name));
+    name_target(caps, nvrtc);
     print_driver(caps->driver);
     print_uuid(device, caps->uuid);
     fill_limits(caps, device);
@@ -188,23 +199,24 @@ static mmt_status append(struct mmt_device_info **list, size_t *count,
     return MMT_OK;
 }
 
-/* A card that nothing can be compiled for is left out, and said so. */
+/* A card that nothing can be compiled for runs bundles all the same. */
 static mmt_status list_one(int ordinal, struct mmt_device_info **list, size_t *count,
                            struct mmt_text *notes, mmt_error *err)
 {
     struct mmt_device_info info = { 0 };
-    struct mmt_nvrtc *nvrtc;
+    struct mmt_nvrtc *nvrtc = NULL;
     CUdevice device;
     mmt_error why = { 0 };
     CUresult result = mmt_cu.cuDeviceGet(&device, ordinal);
-    mmt_status status = result != CUDA_SUCCESS
-                            ? mmt_cuda_fail(&why, "open it", result)
-                            : mmt_nvrtc_open(capability(device), &nvrtc, &why);
-    if (status != MMT_OK) {
+    if (result != CUDA_SUCCESS) {
+        mmt_cuda_fail(&why, "open it", result);
         if (notes)
             mmt_text_addf(notes, "cuda:%d cannot be used: %s\n", ordinal, why.text);
         return MMT_OK;
     }
+    if (mmt_nvrtc_open(capability(device), false, &nvrtc, &why) && notes)
+        mmt_text_addf(notes, "cuda:%d compiles nothing and runs bundles alone: %s\n",
+                      ordinal, why.text);
     fill_caps(&info.caps, device, nvrtc);
     snprintf(info.id, sizeof(info.id), "cuda:%d", ordinal);
     mmt_nvrtc_close(nvrtc);
@@ -308,9 +320,8 @@ static mmt_status open_ordinal(int ordinal, CUcontext context, mmt_device **out,
     sem_init(&device->released, 0, 0);
     snprintf(device->base.id, sizeof(device->base.id), "cuda:%d", ordinal);
 
-    status = mmt_nvrtc_open(capability(found), &device->nvrtc, err);
-    if (status == MMT_OK)
-        status = take_context(device, context, err);
+    mmt_nvrtc_open(capability(found), false, &device->nvrtc, &device->no_compiler);
+    status = take_context(device, context, err);
     if (status != MMT_OK) {
         cuda_close(&device->base);
         return status;
@@ -341,13 +352,20 @@ mmt_device *mmt_cuda_device(int ordinal, struct CUctx_st *context, mmt_error *er
 
 static void cuda_compiler_key(const mmt_device *device, struct mmt_text *key)
 {
-    mmt_nvrtc_key(((const struct cuda_device *) device)->nvrtc, key);
+    const struct mmt_nvrtc *nvrtc = ((const struct cuda_device *) device)->nvrtc;
+    if (nvrtc)
+        mmt_nvrtc_key(nvrtc, key);
+    else
+        mmt_text_add(key, "cuda c++, no compiler");
 }
 
 static mmt_status cuda_compile(mmt_device *device, const char *source,
                                struct mmt_binary *binary, mmt_error *err)
 {
-    return mmt_nvrtc_compile(((struct cuda_device *) device)->nvrtc, source, binary, err);
+    const struct cuda_device *cuda = (const struct cuda_device *) device;
+    if (cuda->nvrtc)
+        return mmt_nvrtc_compile(cuda->nvrtc, source, binary, err);
+    return mmt_fail(err, cuda->no_compiler.status, "%s", cuda->no_compiler.text);
 }
 
 /* NVML is asked for at the first question: programs that only multiply never wait for it.

@@ -26,9 +26,10 @@ struct cuda_device {
     struct mmt_device base;
     CUdevice device;
     CUcontext context;
-    bool primary; /* the context is the primary one, which we retained */
-    struct mmt_nvrtc *nvrtc;
-    pthread_mutex_t lock; /* of the two below, and of a kernel's attributes */
+    bool primary;            /* the context is the primary one, which we retained */
+    struct mmt_nvrtc *nvrtc; /* NULL: there is none that serves */
+    mmt_error no_compiler;   /* why not */
+    pthread_mutex_t lock;    /* of the two below, and of a kernel's attributes */
     struct mmt_nvml *nvml;
     bool asked_nvml;
     sem_t released; /* what a queue that is held waits for */

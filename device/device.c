@@ -15,9 +15,12 @@ enum { NUM_BACKENDS = sizeof(backends) / sizeof(backends[0]) };
 
 /* ---- finding and opening --------------------------------------------------------- */
 
-/* GPUs before CPUs, CUDA before OpenCL; else in the order of the platform. */
+/* GPUs before CPUs, CUDA before OpenCL, what runs bundles alone last; else in the order
+ * of the platform. */
 static int rank(const struct mmt_device_info *info)
 {
+    if (!strcmp(info->caps.compiler, "none"))
+        return 3;
     if (!strcmp(info->caps.backend, mmt_backend_cuda.name))
         return 0;
     return info->caps.kind == MMT_GPU ? 1 : 2;

@@ -27,7 +27,8 @@ struct mmt_device {
 
 /* One line of `mmtune devices`. */
 struct mmt_device_info {
-    int number; /* CUDA first, then OpenCL GPUs, then OpenCL CPUs */
+    int number; /* CUDA first, then OpenCL GPUs, then OpenCL CPUs; behind
+                 * them cards of CUDA that nothing can be compiled for */
     char id[32];
     struct mmt_caps caps;
 };

@@ -36,7 +36,7 @@ mmt_device *mmt_cuda_device(int ordinal, struct CUctx_st *context, mmt_error *er
     return NULL;
 }
 
-mmt_status mmt_nvrtc_open(int sm, struct mmt_nvrtc **out, mmt_error *err)
+mmt_status mmt_nvrtc_open(int sm, bool ptx, struct mmt_nvrtc **out, mmt_error *err)
 {
     return fail_absent(err);
 }

@@ -1,6 +1,7 @@
 /* A device in host memory that executes nothing. "null:sm_90" compiles what a CUDA device
- * of that architecture would run, and reads what the compiler spent from the cubin; plain
- * "null" has no compiler, and a text is its own binary. */
+ * of that architecture would run, and reads what the compiler spent from the cubin;
+ * "null:compute_90" makes PTX, which newer ones run, too; plain "null" has no compiler,
+ * and a text is its own binary. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,12 +119,13 @@ static mmt_status null_list(struct mmt_device_info **list, size_t *count,
     return MMT_OK; /* no device of the machine */
 }
 
-/* 90 from "sm_90", "sm_90a" or "compute_90"; -1 from anything else. */
-static int parse_architecture(const char *which)
+/* 90 from "sm_90", "sm_90a" or "compute_90", which asks for PTX; -1 from anything else.
+ */
+static int parse_architecture(const char *which, bool *ptx)
 {
     int sm = -1, length = 0;
-    if (sscanf(which, "sm_%d%n", &sm, &length) < 1)
-        sscanf(which, "compute_%d%n", &sm, &length);
+    *ptx = sscanf(which, "sm_%d%n", &sm, &length) < 1 &&
+           sscanf(which, "compute_%d%n", &sm, &length) == 1;
     if (length && !strcmp(which + length, "a"))
         length++;
     return length && !which[length] && sm >= cards[0].sm && sm < 1000 ? sm : -1;
@@ -132,7 +134,8 @@ static int parse_architecture(const char *which)
 static mmt_status null_open(const char *which, mmt_device **out, mmt_error *err)
 {
     struct mmt_nvrtc *nvrtc = NULL;
-    int sm = which[0] ? parse_architecture(which) : PLAIN_CARD;
+    bool ptx = false;
+    int sm = which[0] ? parse_architecture(which, &ptx) : PLAIN_CARD;
     if (sm < 0)
         return mmt_fail(
             err, MMT_ERROR_ARGUMENT,
@@ -140,7 +143,7 @@ static mmt_status null_open(const char *which, mmt_device **out, mmt_error *err)
             "alone for a device that compiles nothing",
             which);
     if (which[0]) {
-        mmt_status status = mmt_nvrtc_open(sm, &nvrtc, err);
+        mmt_status status = mmt_nvrtc_open(sm, ptx, &nvrtc, err);
         if (status != MMT_OK)
             return status;
     }

@@ -90,7 +90,7 @@ static void choose_options(struct mmt_nvrtc *nvrtc)
 
 /* From compute capability 9.0 on, the instructions of the tensor cores stand in targets
  * of their own, such as sm_90a, which run on just that capability. */
-static bool choose_target(struct mmt_nvrtc *nvrtc, int sm, char why[256])
+static bool choose_target(struct mmt_nvrtc *nvrtc, int sm, bool ptx, char why[256])
 {
     int archs[MAX_ARCHS], count = supported_archs(nvrtc, archs), best = 0;
     for (int i = 0; i < count && archs[i] <= sm; i++)
@@ -100,7 +100,7 @@ static bool choose_target(struct mmt_nvrtc *nvrtc, int sm, char why[256])
                  nvrtc->name, archs[0], sm);
         return false;
     }
-    nvrtc->cubin = best == sm && nvrtc->functions->nvrtcGetCUBIN &&
+    nvrtc->cubin = !ptx && best == sm && nvrtc->functions->nvrtcGetCUBIN &&
                    nvrtc->functions->nvrtcGetCUBINSize;
     nvrtc->keeps_operands =
         nvrtc->cubin && best == 90 && !secure_getenv("MMTUNE_AS_COMPILED");
@@ -206,14 +206,14 @@ static bool open_soname(struct mmt_nvrtc *nvrtc, const char *soname)
     return open_beside(nvrtc, soname);
 }
 
-static mmt_status search(struct mmt_nvrtc *nvrtc, int sm, mmt_error *err)
+static mmt_status search(struct mmt_nvrtc *nvrtc, int sm, bool ptx, mmt_error *err)
 {
     char why[256] = "", reason[256];
     int driver = driver_version();
     for (size_t i = 0; i < sizeof(sonames) / sizeof(sonames[0]); i++) {
         if (!open_soname(nvrtc, sonames[i]))
             continue;
-        if (suits_driver(nvrtc, driver, reason) && choose_target(nvrtc, sm, reason))
+        if (suits_driver(nvrtc, driver, reason) && choose_target(nvrtc, sm, ptx, reason))
             return MMT_OK;
         snprintf(why, sizeof(why), "%s", reason);
     }
@@ -229,20 +229,20 @@ static mmt_status search(struct mmt_nvrtc *nvrtc, int sm, mmt_error *err)
                     sonames[0], sonames[sizeof(sonames) / sizeof(sonames[0]) - 1]);
 }
 
-static mmt_status open_named(struct mmt_nvrtc *nvrtc, const char *file, int sm,
+static mmt_status open_named(struct mmt_nvrtc *nvrtc, const char *file, int sm, bool ptx,
                              mmt_error *err)
 {
     char why[256];
     if (!open_file(nvrtc, file, why))
         return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
                         "MMTUNE_NVRTC should name NVRTC's library, but: %s", why);
-    if (!choose_target(nvrtc, sm, why))
+    if (!choose_target(nvrtc, sm, ptx, why))
         return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
                         "MMTUNE_NVRTC names a compiler that cannot serve: %s", why);
     return MMT_OK;
 }
 
-mmt_status mmt_nvrtc_open(int sm, struct mmt_nvrtc **out, mmt_error *err)
+mmt_status mmt_nvrtc_open(int sm, bool ptx, struct mmt_nvrtc **out, mmt_error *err)
 {
     const char *named = secure_getenv("MMTUNE_NVRTC");
     struct mmt_nvrtc *nvrtc = calloc(1, sizeof(*nvrtc));
@@ -252,9 +252,9 @@ mmt_status mmt_nvrtc_open(int sm, struct mmt_nvrtc **out, mmt_error *err)
     if (!nvrtc || !nvrtc->functions)
         status = mmt_fail(err, MMT_ERROR_MEMORY, "out of memory while opening NVRTC");
     else if (named && named[0])
-        status = open_named(nvrtc, named, sm, err);
+        status = open_named(nvrtc, named, sm, ptx, err);
     else
-        status = search(nvrtc, sm, err);
+        status = search(nvrtc, sm, ptx, err);
     if (status != MMT_OK) {
         mmt_nvrtc_close(nvrtc);
         return status;

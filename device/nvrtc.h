@@ -22,10 +22,10 @@ struct mmt_nvrtc {
 
 /* Opens the newest NVRTC of this machine that compiles for devices of compute capability
  * sm / 10 and is not newer than the driver. MMTUNE_NVRTC names one outright. A device
- * that is newer than the compiler gets PTX. With MMTUNE_AS_COMPILED in the environment
- * cubins stay as they are made. MMT_ERROR_UNSUPPORTED, with a sentence, where
- * there is none, or where all are too new for the device. */
-mmt_status mmt_nvrtc_open(int sm, struct mmt_nvrtc **out, mmt_error *err);
+ * that is newer than the compiler gets PTX, and any with `ptx`. With MMTUNE_AS_COMPILED
+ * in the environment cubins stay as they are made. MMT_ERROR_UNSUPPORTED, with a
+ * sentence, where there is none, or where all are too new for the device. */
+mmt_status mmt_nvrtc_open(int sm, bool ptx, struct mmt_nvrtc **out, mmt_error *err);
 void mmt_nvrtc_close(struct mmt_nvrtc *nvrtc);
 
 /* See mmt_device_compiler_key and mmt_device_compile. */

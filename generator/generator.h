@@ -68,6 +68,11 @@ int mmt_config_passes(const struct mmt_config *config, mmt_type type);
 struct mmt_config mmt_config_in_text(const struct mmt_config *resolved);
 bool mmt_config_same_text(const struct mmt_config *a, const struct mmt_config *b);
 
+/* What the source of a resolved configuration follows from besides the templates and the
+ * dialect: to hash it takes far less than to emit it. */
+struct mmt_hash mmt_config_hash(const struct mmt_config *resolved,
+                                const struct mmt_variant *variant);
+
 /* The launches of one execution of a normalised problem that is not empty. */
 void mmt_config_launch(const struct mmt_config *config, const mmt_problem *problem,
                        const struct mmt_caps *caps, struct mmt_launches *out);
@@ -119,6 +124,10 @@ bool mmt_bind(const struct mmt_config *config, const mmt_problem *problem,
 /* The same of one that is known to serve: why_not is NULL, unchecked. */
 void mmt_bind_known(const struct mmt_config *config, const mmt_problem *problem,
                     const struct mmt_caps *caps, struct mmt_bound *out);
+
+/* Whether a plan takes the aligned source. It takes the one for any alignment wherever
+ * there is one. */
+bool mmt_bound_aligns(const struct mmt_bound *bound);
 
 /* Whether the problem's leading dimensions and batch strides allow the aligned source.
  * The pointers decide the rest, when executing. `alignment` gets what the text assumes.

@@ -80,6 +80,21 @@ struct mmt_config mmt_config_in_text(const struct mmt_config *resolved)
     return seen;
 }
 
+struct mmt_hash mmt_config_hash(const struct mmt_config *resolved,
+                                const struct mmt_variant *variant)
+{
+    const struct mmt_config seen = mmt_config_in_text(resolved);
+    const int of_variant[] = { variant->type,    variant->out,        variant->op,
+                               variant->bias,    variant->activation, variant->trans_a,
+                               variant->trans_b, variant->aligned };
+    const char *name = seen.template->name;
+    struct mmt_hash hash = mmt_hash_add(mmt_hash_start(), name, strlen(name) + 1);
+
+    hash = mmt_hash_add(hash, seen.values,
+                        (size_t) seen.template->num_knobs * sizeof seen.values[0]);
+    return mmt_hash_add(hash, of_variant, sizeof of_variant);
+}
+
 void mmt_config_launch(const struct mmt_config *config, const mmt_problem *problem,
                        const struct mmt_caps *caps, struct mmt_launches *out)
 {
@@ -258,6 +273,13 @@ void mmt_bind_known(const struct mmt_config *config, const mmt_problem *problem,
     bind_unchecked(config, problem, caps, out);
     out->why_not = NULL;
     set_launches(out);
+}
+
+bool mmt_bound_aligns(const struct mmt_bound *bound)
+{
+    const struct mmt_variant aligned = mmt_variant_of(bound->problem, true);
+    return bound->may_align && bound->has_aligned &&
+           !mmt_config_check_device(&bound->config, &aligned, bound->caps);
 }
 
 const char *mmt_config_check_problem(const struct mmt_config *config,

@@ -65,6 +65,16 @@ enum { MMT_MOST_LACKING = 168 }; /* bytes of a member that may lack */
 mmt_status mmt_profile_append(void *array, size_t *count, const void *item, size_t size,
                               mmt_error *err);
 
+/* Names the file that a profile was read from, or "memory". */
+mmt_status mmt_profile_name_layer(struct mmt_profile *profile, const char *path,
+                                  mmt_error *err);
+
+/* mmt_profile_foreign by multiprocessors and memory alone; and of a bundle. */
+const char *mmt_caps_differ(const struct mmt_caps *made_on, const struct mmt_caps *caps,
+                            char buffer[512]);
+const char *mmt_bundled_foreign(const struct mmt_profile *profile,
+                                const struct mmt_caps *caps, char buffer[512]);
+
 /* Of profile.c alone. NULL where memory is exhausted. */
 struct mmt_learned *mmt_learned_create(void);
 void mmt_learned_free(struct mmt_learned *learned);

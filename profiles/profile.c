@@ -32,6 +32,10 @@ void mmt_profile_free(mmt_profile *profile)
     free(profile->layers);
     mmt_text_finish(&profile->warnings);
     mmt_learned_free(profile->learned);
+    for (size_t i = 0; i < profile->num_targets; i++)
+        mmt_profile_free(profile->targets[i]);
+    free(profile->targets);
+    mmt_bundle_close(profile->bundle);
     free(profile);
 }
 
@@ -170,28 +174,9 @@ static bool is_other_memory(const struct mmt_caps *a, const struct mmt_caps *b)
     return a->kind == MMT_GPU && less && more - less > more / 8;
 }
 
-const char *mmt_profile_foreign(const struct mmt_profile *profile,
-                                const struct mmt_caps *caps, char buffer[512])
+const char *mmt_caps_differ(const struct mmt_caps *made_on, const struct mmt_caps *caps,
+                            char buffer[512])
 {
-    const struct mmt_caps *made_on = &profile->caps;
-    const char *const pairs[][3] = {
-        { "backend", made_on->backend, caps->backend },
-        { "device", made_on->name, caps->name },
-        { "architecture", made_on->architecture, caps->architecture },
-    };
-    if (*profile->citation) {
-        snprintf(buffer, 512,
-                 "the profile holds published figures for %s, which nothing executes",
-                 made_on->name);
-        return buffer;
-    }
-    for (int i = 0; i < 3; i++) {
-        if (strcmp(pairs[i][1], pairs[i][2]) == 0)
-            continue;
-        snprintf(buffer, 512, "the profile was made on %s '%s', and this one is '%s'",
-                 pairs[i][0], pairs[i][1], pairs[i][2]);
-        return buffer;
-    }
     if (made_on->sms && caps->sms && made_on->sms != caps->sms) {
         snprintf(buffer, 512,
                  "the profile was made on a device with %u multiprocessors, and this one "
@@ -207,4 +192,31 @@ const char *mmt_profile_foreign(const struct mmt_profile *profile,
         return buffer;
     }
     return NULL;
+}
+
+const char *mmt_profile_foreign(const struct mmt_profile *profile,
+                                const struct mmt_caps *caps, char buffer[512])
+{
+    const struct mmt_caps *made_on = &profile->caps;
+    const char *const pairs[][3] = {
+        { "backend", made_on->backend, caps->backend },
+        { "device", made_on->name, caps->name },
+        { "architecture", made_on->architecture, caps->architecture },
+    };
+    if (profile->bundle || profile->kernels.bundle)
+        return mmt_bundled_foreign(profile, caps, buffer);
+    if (*profile->citation) {
+        snprintf(buffer, 512,
+                 "the profile holds published figures for %s, which nothing executes",
+                 made_on->name);
+        return buffer;
+    }
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(pairs[i][1], pairs[i][2]) == 0)
+            continue;
+        snprintf(buffer, 512, "the profile was made on %s '%s', and this one is '%s'",
+                 pairs[i][0], pairs[i][1], pairs[i][2]);
+        return buffer;
+    }
+    return mmt_caps_differ(made_on, caps, buffer);
 }

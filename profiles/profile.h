@@ -4,6 +4,7 @@
 #define MMT_PROFILES_PROFILE_H
 
 #include "base/call.h"
+#include "bundle/bundle.h"
 #include "generator/generator.h"
 
 enum { MMT_PROFILE_FORMAT = 1 };
@@ -197,6 +198,13 @@ struct mmt_profile {
     size_t num_layers;
     struct mmt_learned *learned; /* what plans measured, with a lock of its own;
                                   * NULL: nothing can be learned */
+    /* Of a bundle (bundled.c): its profiles, one for each target, and the bundle, which
+     * is closed with this one. They alone know anything; each of them has the kernels
+     * that it selects among. */
+    struct mmt_profile **targets;
+    size_t num_targets;
+    struct mmt_bundle *bundle;
+    struct mmt_bundled kernels; /* of one of these */
 };
 
 /* An empty profile; freed with mmt_profile_free. NULL where memory is exhausted. */
@@ -373,9 +381,25 @@ void mmt_profile_path(const struct mmt_caps *caps, struct mmt_text *path);
  */
 void mmt_profile_stem(const struct mmt_caps *caps, struct mmt_text *stem);
 
+/* ---- bundles (bundled.c) ---------------------------------------------------------- */
+
+/* The profile of a bundle, which it owns from then on, and closes also where this fails.
+ * `path` names it. */
+struct mmt_profile *mmt_profile_of_bundle(struct mmt_bundle *bundle, const char *path,
+                                          mmt_error *err);
+
+/* What a device selects by: the profile itself, or of a bundle the one of the target that
+ * suits the device best: that was made on such a device, then for any of its
+ * architecture, then, where `foreign`, for another device of it. NULL, and
+ * MMT_ERROR_ARGUMENT with what it was made for, where there is none. */
+const struct mmt_profile *mmt_profile_for(const struct mmt_profile *profile,
+                                          const struct mmt_caps *caps, bool foreign,
+                                          mmt_error *err);
+
 /* NULL if the profile was made on such a device (backend, name, architecture, number of
  * multiprocessors, and of a GPU the memory within an eighth), else one sentence why not,
- * written into `buffer`. Another driver is no reason. */
+ * written into `buffer`. Another driver is no reason. Of a bundle, whether one of its
+ * targets is for it. */
 const char *mmt_profile_foreign(const struct mmt_profile *profile,
                                 const struct mmt_caps *caps, char buffer[512]);
 

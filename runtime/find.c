@@ -89,6 +89,12 @@ static mmt_status add_file(struct search *search, const char *path, mmt_error *e
         mmt_text_addf(&search->warnings, "%s\n", own.text);
         return MMT_OK;
     }
+    if (profile->bundle) {
+        mmt_text_addf(&search->warnings, "'%s' is a bundle, which is loaded by name\n",
+                      path);
+        mmt_profile_free(profile);
+        return MMT_OK;
+    }
     const bool foreign = mmt_profile_foreign(profile, search->caps, search->foreign);
     mmt_status status = foreign ? MMT_OK : append_layer(search, profile, &file, err);
     if (foreign || status)
@@ -318,6 +324,11 @@ static mmt_status check_combined(const mmt_device *device,
         if (!profiles[i])
             return mmt_fail_argument(err, MMT_ARGUMENT_PROFILE,
                                      "profile %zu of %zu is NULL", i, count);
+        if (profiles[i]->bundle)
+            return mmt_fail_argument(err, MMT_ARGUMENT_PROFILE,
+                                     "profile %zu of %zu is a bundle, which nothing is "
+                                     "added to; plan with it alone",
+                                     i, count);
         if (mmt_profile_foreign(profiles[i], &device->caps, why))
             return mmt_fail_argument(err, MMT_ARGUMENT_PROFILE, "profile %zu of %zu: %s",
                                      i, count, why);

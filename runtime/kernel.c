@@ -74,25 +74,56 @@ static mmt_status blame_disk(const mmt_device *device, mmt_status status, mmt_er
                            "the driver could not build a kernel, and %s", disk.text);
 }
 
+mmt_status mmt_kernel_build(mmt_device *device, const struct mmt_config *config,
+                            const struct mmt_variant *variant, struct mmt_binary *out,
+                            bool *cached, mmt_error *err)
+{
+    struct mmt_text source = { 0 }, key = { 0 };
+    mmt_status status = emit_source(device, config, variant, &source, &key, err);
+
+    *out = (struct mmt_binary){ 0 };
+    *cached = false;
+    if (status == MMT_OK)
+        status = build_binary(device, source.data, key.data, false, out, cached, err);
+    mmt_text_finish(&source);
+    mmt_text_finish(&key);
+    return blame_disk(device, status, err);
+}
+
 mmt_status mmt_kernel_compile(mmt_device *device, const struct mmt_config *config,
                               const struct mmt_variant *variant, struct mmt_text *log,
                               bool *cached, mmt_error *err)
 {
-    struct mmt_text source = { 0 }, key = { 0 };
-    struct mmt_binary binary = { 0 };
-    bool found = false;
-    mmt_status status = emit_source(device, config, variant, &source, &key, err);
+    struct mmt_binary binary;
+    bool found;
+    mmt_status status = mmt_kernel_build(device, config, variant, &binary, &found, err);
 
-    if (status == MMT_OK)
-        status = build_binary(device, source.data, key.data, false, &binary, &found, err);
     if (log && binary.log)
         mmt_text_add(log, binary.log);
     if (cached)
         *cached = found;
     mmt_binary_finish(&binary);
-    mmt_text_finish(&source);
-    mmt_text_finish(&key);
-    return blame_disk(device, status, err);
+    return status;
+}
+
+/* From the bundle alone: nothing is compiled, read or written elsewhere. The platform
+ * copies what it loads. */
+static mmt_status load_bundled(mmt_device *device, const struct mmt_bundled *in,
+                               const struct mmt_config *config,
+                               const struct mmt_variant *variant,
+                               struct mmt_module **module, mmt_error *err)
+{
+    const int kernel = mmt_bundle_find(in, mmt_config_hash(config, variant));
+    struct mmt_binary binary = { 0 };
+
+    if (kernel < 0)
+        return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
+                        "the bundle has no binary of this kernel %s for %s",
+                        variant->aligned ? "for aligned operands"
+                                         : "for operands of any alignment",
+                        device->caps.architecture);
+    binary.data = (void *) mmt_bundle_binary(in, kernel, &binary.size, err);
+    return binary.data ? mmt_module_load(device, &binary, module, err) : MMT_ERROR_FORMAT;
 }
 
 /* A driver may refuse what an older one cached: then it is made anew, once. */
@@ -128,21 +159,41 @@ static struct mmt_hash identify_kernel(const mmt_device *device,
                                        const struct mmt_config *config,
                                        const struct mmt_variant *variant)
 {
-    const struct mmt_config seen = mmt_config_in_text(config);
-    const int of_variant[] = { variant->type,    variant->out,        variant->op,
-                               variant->bias,    variant->activation, variant->trans_a,
-                               variant->trans_b, variant->aligned };
     struct mmt_text compiler = { 0 };
-    struct mmt_hash hash = mmt_hash_start();
+    struct mmt_hash hash = mmt_config_hash(config, variant);
 
     mmt_device_compiler_key(device, &compiler);
-    const char *key = mmt_text_string(&compiler), *name = seen.template->name;
-    hash = mmt_hash_add(hash, key, strlen(key) + 1);
-    hash = mmt_hash_add(hash, name, strlen(name) + 1);
-    hash = mmt_hash_add(hash, seen.values,
-                        (size_t) seen.template->num_knobs * sizeof seen.values[0]);
+    hash = mmt_hash_add(hash, mmt_text_string(&compiler), compiler.length);
     mmt_text_finish(&compiler);
-    return mmt_hash_add(hash, of_variant, sizeof of_variant);
+    return hash;
+}
+
+/* The same of a bundle's binary: of that bundle alone. */
+static struct mmt_hash identify_bundled(const struct mmt_bundled *in,
+                                        const struct mmt_config *config,
+                                        const struct mmt_variant *variant)
+{
+    const struct mmt_hash whole = mmt_bundle_header(in->bundle)->hash;
+    struct mmt_hash hash = mmt_config_hash(config, variant);
+
+    hash = mmt_hash_add(hash, &in->target, sizeof in->target);
+    return mmt_hash_add(hash, &whole, sizeof whole);
+}
+
+static mmt_status find_bundled(mmt_device *device, const struct mmt_bundled *in,
+                               const struct mmt_config *config,
+                               const struct mmt_variant *variant,
+                               struct mmt_module **module, mmt_error *err)
+{
+    const struct mmt_hash id = identify_bundled(in, config, variant);
+
+    *module = mmt_module_find(device, id);
+    if (*module)
+        return MMT_OK;
+    mmt_status status = load_bundled(device, in, config, variant, module, err);
+    if (status == MMT_OK)
+        mmt_module_share(*module, id);
+    return status;
 }
 
 /* What is loaded already, for another plan, is shared with it. Sources that are read from
@@ -332,7 +383,8 @@ static mmt_status warm_up(const struct mmt_kernel *kernel,
 }
 
 mmt_status mmt_kernel_create(mmt_device *device, const struct mmt_bound *bound,
-                             bool aligned, struct mmt_kernel **out, mmt_error *err)
+                             bool aligned, const struct mmt_bundled *in,
+                             struct mmt_kernel **out, mmt_error *err)
 {
     struct mmt_variant variant = mmt_variant_of(bound->problem, aligned);
     struct mmt_kernel *kernel = calloc(1, sizeof *kernel);
@@ -343,14 +395,15 @@ mmt_status mmt_kernel_create(mmt_device *device, const struct mmt_bound *bound,
     kernel->device = device;
     kernel->problem = *bound->problem;
     set_parts(kernel, &bound->config);
-    status = load_module(device, &bound->config, &variant, &kernel->module, err);
+    status = in ? find_bundled(device, in, &bound->config, &variant, &kernel->module, err)
+                : load_module(device, &bound->config, &variant, &kernel->module, err);
     if (status == MMT_OK)
         status = create_functions(kernel, err);
     if (status == MMT_OK && device->caps.dialect == MMT_OPENCL_C)
         status = warm_up(kernel, &bound->config, err);
     if (status != MMT_OK) {
         mmt_kernel_free(kernel);
-        return blame_disk(device, status, err);
+        return in ? status : blame_disk(device, status, err);
     }
     *out = kernel;
     return MMT_OK;

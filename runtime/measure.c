@@ -39,6 +39,7 @@ struct candidate {
 
 struct measuring {
     mmt_device *device;
+    const struct mmt_caps *caps;
     const mmt_problem *problem;
     mmt_queue queue;
     struct mmt_mark *from, *to;
@@ -267,18 +268,15 @@ static bool is_candidate(const struct measuring *m, const struct mmt_config *res
 
 /* What cannot be built, or needs too much memory, is left out. */
 static void add_candidate(struct measuring *m, const struct mmt_config *config,
-                          size_t most)
+                          const struct mmt_bundled *in, size_t most)
 {
-    const struct mmt_caps *caps = &m->device->caps;
     struct candidate *it = &m->candidates[m->count];
-    struct mmt_variant variant = mmt_variant_of(m->problem, true);
     struct mmt_bound bound;
 
-    mmt_bind_known(config, m->problem, caps, &bound);
-    const bool aligned = bound.may_align && bound.has_aligned &&
-                         !mmt_config_check_device(config, &variant, caps);
+    mmt_bind_known(config, m->problem, m->caps, &bound);
+    const bool aligned = mmt_bound_aligns(&bound);
     if (is_candidate(m, &bound.config) || (!aligned && !bound.has_any) ||
-        mmt_kernel_create(m->device, &bound, aligned, &it->kernel, NULL))
+        mmt_kernel_create(m->device, &bound, aligned, in, &it->kernel, NULL))
         return;
     const size_t workspace = mmt_kernel_workspace(it->kernel);
     if (workspace > most - m->pitch) {
@@ -297,10 +295,10 @@ static void add_candidates(struct measuring *m, const struct mmt_profile *profil
                            const struct mmt_terms *terms, size_t most)
 {
     struct mmt_config configs[MOST_CANDIDATES];
-    const int count = mmt_select_candidates(profile, m->problem, &m->device->caps, terms,
-                                            configs, MOST_CANDIDATES);
+    const int count = mmt_select_candidates(profile, m->problem, m->caps, terms, configs,
+                                            MOST_CANDIDATES);
     for (int i = 0; i < count; i++)
-        add_candidate(m, &configs[i], most);
+        add_candidate(m, &configs[i], terms->in, most);
 }
 
 /* ---- the whole ------------------------------------------------------------------- */
@@ -450,18 +448,20 @@ static mmt_status conclude_measuring(const struct measuring *m,
     return mmt_profile_learn(profile, &entry, err);
 }
 
-static mmt_status measure_in_turn(mmt_device *device, const struct mmt_profile *profile,
+static mmt_status measure_in_turn(mmt_device *device, const struct mmt_caps *caps,
+                                  const struct mmt_profile *profile,
                                   const mmt_problem *problem,
                                   const struct mmt_terms *terms,
                                   const mmt_plan_options *options,
                                   struct mmt_selection *selection, mmt_error *err)
 {
-    const size_t most = bound_of(options, &device->caps);
+    const size_t most = bound_of(options, caps);
     struct measuring *m = calloc(1, sizeof *m);
 
     if (!m)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left to measure");
     m->device = device;
+    m->caps = caps;
     m->problem = problem;
     lay_out(m);
     mmt_status status = MMT_OK;
@@ -482,7 +482,8 @@ static mmt_status measure_in_turn(mmt_device *device, const struct mmt_profile *
     return status;
 }
 
-mmt_status mmt_measure_selection(mmt_device *device, const struct mmt_profile *profile,
+mmt_status mmt_measure_selection(mmt_device *device, const struct mmt_caps *caps,
+                                 const struct mmt_profile *profile,
                                  const mmt_problem *problem,
                                  const struct mmt_terms *terms,
                                  const mmt_plan_options *options,
@@ -493,10 +494,10 @@ mmt_status mmt_measure_selection(mmt_device *device, const struct mmt_profile *p
     if (status)
         return status;
     pthread_mutex_lock(&turn);
-    if (!was_measured(profile, problem, &device->caps, terms, selection)) {
+    if (!was_measured(profile, problem, caps, terms, selection)) {
         const int mode = mmt_thread_relax(device);
-        status =
-            measure_in_turn(device, profile, problem, terms, options, selection, err);
+        status = measure_in_turn(device, caps, profile, problem, terms, options,
+                                 selection, err);
         mmt_thread_restore(device, mode);
     }
     pthread_mutex_unlock(&turn);

@@ -45,7 +45,7 @@ static struct mmt_terms terms_of(const struct mmt_plan *plan,
 {
     return (struct mmt_terms){ options->max_workspace,
                                options->f32_mode == MMT_F32_STRICT, plan->refused,
-                               plan->num_refused };
+                               plan->num_refused, plan->in };
 }
 
 /* This very problem was timed, or those round it. */
@@ -65,7 +65,7 @@ static bool is_given(const struct mmt_plan *plan)
 static mmt_status take_given(struct mmt_plan *plan, const struct mmt_config *given,
                              const mmt_plan_options *options, mmt_error *err)
 {
-    const struct mmt_caps *caps = &plan->device->caps;
+    const struct mmt_caps *caps = &plan->caps;
     const char *refusal = mmt_config_check_problem(given, &plan->problem, caps);
     struct mmt_text text = { 0 };
 
@@ -88,7 +88,7 @@ static mmt_status take_given(struct mmt_plan *plan, const struct mmt_config *giv
 static mmt_status select_kernel(struct mmt_plan *plan, const mmt_profile *profile,
                                 const mmt_plan_options *options, mmt_error *err)
 {
-    const struct mmt_caps *caps = &plan->device->caps;
+    const struct mmt_caps *caps = &plan->caps;
     char why[512];
 
     if (profile && !options->foreign_profile && mmt_profile_foreign(profile, caps, why))
@@ -100,8 +100,8 @@ static mmt_status select_kernel(struct mmt_plan *plan, const mmt_profile *profil
     if (!status && !is_known(&plan->selection))
         mmt_record_unserved(caps, &plan->problem, options->max_workspace);
     if (!status && options->effort == MMT_EFFORT_MEASURE && !is_known(&plan->selection))
-        mmt_measure_selection(plan->device, profile, &plan->problem, &terms, options,
-                              &plan->selection, &plan->unmeasured);
+        mmt_measure_selection(plan->device, caps, profile, &plan->problem, &terms,
+                              options, &plan->selection, &plan->unmeasured);
     return status;
 }
 
@@ -112,14 +112,15 @@ static mmt_status build_any(struct mmt_plan *plan, const mmt_profile *profile,
                             const mmt_plan_options *options, struct mmt_config *tried,
                             mmt_error *err)
 {
-    const struct mmt_caps *caps = &plan->device->caps;
+    const struct mmt_caps *caps = &plan->caps;
     struct mmt_terms terms = terms_of(plan, options);
     struct mmt_selection other;
     struct mmt_bound bound;
     mmt_problem odd = plan->problem;
 
     if (plan->bound.has_any)
-        return mmt_kernel_create(plan->device, &plan->bound, false, &plan->any, err);
+        return mmt_kernel_create(plan->device, &plan->bound, false, plan->in, &plan->any,
+                                 err);
     odd.lda++, odd.ldb++, odd.ldc++;
     terms.max_workspace = mmt_kernel_workspace(plan->aligned);
     mmt_status status = mmt_select_cached(profile, &odd, caps, &terms, &other, err);
@@ -127,7 +128,7 @@ static mmt_status build_any(struct mmt_plan *plan, const mmt_profile *profile,
         return status;
     *tried = mmt_config_resolve(&other.config, &odd, caps);
     mmt_bind_known(&other.config, &plan->problem, caps, &bound);
-    return mmt_kernel_create(plan->device, &bound, false, &plan->any, err);
+    return mmt_kernel_create(plan->device, &bound, false, plan->in, &plan->any, err);
 }
 
 /* `tried` gets the configuration, resolved, of which the kernel was built last. */
@@ -136,14 +137,13 @@ static mmt_status build_kernels(struct mmt_plan *plan, const mmt_profile *profil
                                 mmt_error *err)
 {
     const struct mmt_config *config = &plan->selection.config;
-    const struct mmt_variant aligned = mmt_variant_of(&plan->problem, true);
     mmt_status status = MMT_OK;
 
-    mmt_bind_known(config, &plan->problem, &plan->device->caps, &plan->bound);
+    mmt_bind_known(config, &plan->problem, &plan->caps, &plan->bound);
     *tried = plan->bound.config;
-    if (plan->bound.may_align && plan->bound.has_aligned &&
-        !mmt_config_check_device(config, &aligned, &plan->device->caps))
-        status = mmt_kernel_create(plan->device, &plan->bound, true, &plan->aligned, err);
+    if (mmt_bound_aligns(&plan->bound))
+        status = mmt_kernel_create(plan->device, &plan->bound, true, plan->in,
+                                   &plan->aligned, err);
     if (status == MMT_OK && !(plan->aligned && options->aligned_only))
         status = build_any(plan, profile, options, tried, err);
     return status;
@@ -163,9 +163,9 @@ static void describe_layer(const struct mmt_plan *plan, const mmt_profile *profi
         mmt_text_addf(text, ", found on %s of the same architecture", layer->kin);
         return;
     }
-    if (strcmp(layer->driver, plan->device->caps.driver))
+    if (strcmp(layer->driver, plan->caps.driver))
         mmt_text_addf(text, ", measured under driver %s, which is %s now", layer->driver,
-                      plan->device->caps.driver);
+                      plan->caps.driver);
 }
 
 /* Whether it may be this kernel alone that the driver does not take. */
@@ -207,7 +207,7 @@ static void note_refusal(struct mmt_plan *plan, const struct mmt_config *tried,
  * op without it the last starting point of its last template. */
 static mmt_status select_last(struct mmt_plan *plan)
 {
-    const struct mmt_caps *caps = &plan->device->caps;
+    const struct mmt_caps *caps = &plan->caps;
     const struct mmt_template *last = NULL;
     struct mmt_config *config = &plan->selection.config;
 
@@ -330,7 +330,7 @@ static mmt_status describe_plan(struct mmt_plan *plan, const mmt_profile *profil
         if (plan->unmeasured.status)
             mmt_text_addf(&text, "; nothing was measured: %s", plan->unmeasured.text);
         describe_refusals(plan, &text);
-        if (profile && mmt_profile_foreign(profile, &plan->device->caps, why))
+        if (profile && mmt_profile_foreign(profile, &plan->caps, why))
             mmt_text_addf(&text, "; %s", why);
         if (!plan->aligned && plan->bound.has_aligned)
             mmt_text_add(&text, "; its rows are not aligned to whole vectors");
@@ -385,6 +385,26 @@ static bool is_empty(const mmt_problem *p)
     return mmt_problem_extent_c(p) == 0;
 }
 
+/* What the device selects by, and where kernels are then. */
+static mmt_status take_profile(struct mmt_plan *plan, const mmt_profile **profile,
+                               const mmt_plan_options *options, mmt_error *err)
+{
+    plan->caps = plan->device->caps;
+    if (!*profile)
+        return MMT_OK;
+    const struct mmt_profile *mine =
+        mmt_profile_for(*profile, &plan->caps, options->foreign_profile, err);
+    if (!mine)
+        return mmt_blame(err, MMT_ERROR_ARGUMENT, MMT_ARGUMENT_PROFILE);
+    *profile = mine;
+    if (mine->kernels.bundle) {
+        plan->in = &mine->kernels;
+        memcpy(plan->caps.architecture, mine->caps.architecture,
+               sizeof plan->caps.architecture);
+    }
+    return MMT_OK;
+}
+
 /* Selects and builds for what is not empty. `given`, or what the options name, is not
  * folded: it serves that very problem. */
 static mmt_status fill_plan(struct mmt_plan *plan, const mmt_profile *profile,
@@ -399,8 +419,8 @@ static mmt_status fill_plan(struct mmt_plan *plan, const mmt_profile *profile,
     if (is_empty(&plan->problem))
         return MMT_OK;
     if (options->configuration) {
-        status = mmt_config_parse_for(options->configuration, &plan->problem,
-                                      &plan->device->caps, &named, err);
+        status = mmt_config_parse_for(options->configuration, &plan->problem, &plan->caps,
+                                      &named, err);
         if (status != MMT_OK)
             return mmt_blame(err, status, MMT_ARGUMENT_CONFIGURATION);
         given = &named;
@@ -438,11 +458,14 @@ static mmt_plan *create_plan(mmt_device *device, const mmt_profile *profile,
     if (status == MMT_OK)
         status = read_options(how, &options, err);
     if (status == MMT_OK)
+        status = take_profile(plan, &profile, &options, err);
+    if (status == MMT_OK)
         status = fill_plan(plan, profile, given, &options, err);
     if (status == MMT_OK) {
         count_bytes(plan);
         status = describe_plan(plan, profile, err);
     }
+    plan->in = NULL;
     if (status != MMT_OK) {
         mmt_plan_free(plan);
         return NULL;

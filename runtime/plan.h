@@ -11,6 +11,8 @@ enum { MOST_REFUSED = 4 };
 
 struct mmt_plan {
     mmt_device *device;
+    struct mmt_caps caps; /* the device's; of a bundle with its target's architecture */
+    const struct mmt_bundled *in; /* while planning: where kernels are; NULL: anywhere */
     mmt_problem problem;
     struct mmt_selection selection;
     struct mmt_bound bound; /* the selection's; its alignment is what `aligned` asks */

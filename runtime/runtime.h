@@ -52,10 +52,17 @@ mmt_status mmt_kernel_compile(mmt_device *device, const struct mmt_config *confi
                               const struct mmt_variant *variant, struct mmt_text *log,
                               bool *cached, mmt_error *err);
 
+/* The same, and gives what was compiled, which the caller finishes. */
+mmt_status mmt_kernel_build(mmt_device *device, const struct mmt_config *config,
+                            const struct mmt_variant *variant, struct mmt_binary *out,
+                            bool *cached, mmt_error *err);
+
 /* Emits, compiles (or finds in the cache) and loads what one problem needs: the text for
- * aligned operands, or for any. */
+ * aligned operands, or for any. With a bundle, it is loaded from there; else
+ * MMT_ERROR_UNSUPPORTED. */
 mmt_status mmt_kernel_create(mmt_device *device, const struct mmt_bound *bound,
-                             bool aligned, struct mmt_kernel **out, mmt_error *err);
+                             bool aligned, const struct mmt_bundled *in,
+                             struct mmt_kernel **out, mmt_error *err);
 void mmt_kernel_free(struct mmt_kernel *kernel);
 
 /* The bytes of shared memory to launch with. Blocks that begin early (launch->pdl_waits)
@@ -117,6 +124,7 @@ struct mmt_terms {
     bool strict_f32;                  /* f32 by FFMA alone */
     const struct mmt_config *refused; /* by the driver: resolved, passed over */
     int num_refused;
+    const struct mmt_bundled *in; /* the only kernels that there are; NULL: any */
 };
 
 /* Selects for a normalised problem: by its entry, by a range that holds it, by the model,
@@ -166,11 +174,13 @@ int mmt_select_candidates(const struct mmt_profile *profile, const mmt_problem *
 /* ---- measure: which of a few is the fastest -----------------------------------------
  */
 
-/* Times the candidates for a normalised problem, within options->measure_seconds and
- * measure_bytes, and puts the winner into *selection and, where the terms exclude
- * nothing, into what the profile has learned. An error says why nothing was measured;
- * then *selection is as it was. Measurings of a process take turns. */
-mmt_status mmt_measure_selection(mmt_device *device, const struct mmt_profile *profile,
+/* Times the candidates for a normalised problem on the device, which counts as `caps`,
+ * within options->measure_seconds and measure_bytes, and puts the winner into *selection
+ * and, where the terms exclude nothing, into what the profile has learned. An error says
+ * why nothing was measured; then *selection is as it was. Measurings of a process take
+ * turns. */
+mmt_status mmt_measure_selection(mmt_device *device, const struct mmt_caps *caps,
+                                 const struct mmt_profile *profile,
                                  const mmt_problem *problem,
                                  const struct mmt_terms *terms,
                                  const mmt_plan_options *options,

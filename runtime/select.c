@@ -65,6 +65,8 @@ static bool terms_allow(const struct mmt_bound *bound, const struct mmt_terms *t
     if (terms->strict_f32 && bound->problem->type == MMT_F32 &&
         mmt_config_in_slices(&bound->config, MMT_F32))
         return false;
+    if (terms->in && !mmt_bundle_serves(terms->in, bound))
+        return false;
     return bound->launches.workspace <= terms->max_workspace;
 }
 
@@ -419,6 +421,18 @@ static bool select_measured(const struct mmt_profile *profile, const mmt_problem
     return true;
 }
 
+static mmt_status fail_outside(const mmt_problem *problem, const struct mmt_caps *caps,
+                               mmt_error *err)
+{
+    struct mmt_text text = { 0 };
+    mmt_problem_print(problem, &text);
+    mmt_fail(err, MMT_ERROR_UNSUPPORTED,
+             "the bundle has no kernel for %s on %s; `mmtune show` lists what is inside",
+             mmt_text_string(&text), caps->architecture);
+    mmt_text_finish(&text);
+    return MMT_ERROR_UNSUPPORTED;
+}
+
 /* The selection by these terms alone, whatever memory the device has. */
 static mmt_status select_by(const struct mmt_profile *profile, const mmt_problem *problem,
                             const struct mmt_caps *caps, const struct mmt_terms *terms,
@@ -452,6 +466,8 @@ static mmt_status select_by(const struct mmt_profile *profile, const mmt_problem
     if (problem->type == MMT_F64 && !caps->f64)
         return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s has no double precision",
                         caps->name);
+    if (terms && terms->in)
+        return fail_outside(problem, caps, err);
     if (!terms || terms->max_workspace == SIZE_MAX)
         return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "no template serves %s on %s",
                         mmt_type_name(problem->type), caps->name);

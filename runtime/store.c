@@ -93,6 +93,9 @@ mmt_status mmt_profile_store(const mmt_profile *profile, const mmt_device *devic
     if (!profile || !device)
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "mmt_profile_store needs a profile and its device");
+    profile = mmt_profile_for(profile, &device->caps, true, err);
+    if (!profile)
+        return MMT_ERROR_ARGUMENT;
     if (!mmt_profile_count_learned(profile))
         return MMT_OK;
     mmt_status status = find_place(&device->caps, &path, err);

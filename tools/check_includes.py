@@ -12,7 +12,7 @@ import re
 import sys
 import tempfile
 
-BELOW = ["runtime", "costmodel", "profiles", "generator", "templates", "device", "recording", "base", "include"]
+BELOW = ["runtime", "costmodel", "profiles", "bundle", "generator", "templates", "device", "recording", "base", "include"]
 
 # Each module, and those that its files may include. A module of tuner/ has a path of two names.
 MODULES = {
@@ -22,8 +22,9 @@ MODULES = {
     "templates": ["base", "include"],
     "generator": ["templates", "base", "include"],
     "device": ["base", "include"],
-    "profiles": ["generator", "templates", "base", "include"],
-    "costmodel": ["profiles", "generator", "templates", "base", "include"],
+    "bundle": ["generator", "templates", "base", "include"],
+    "profiles": ["bundle", "generator", "templates", "base", "include"],
+    "costmodel": ["profiles", "bundle", "generator", "templates", "base", "include"],
     "runtime": BELOW[1:],
     "dropin": BELOW,
     "tuner/common": BELOW,

@@ -162,7 +162,7 @@ static void check(mmt_device *device, mmt_queue queue, const struct mmt_config *
         !mmt_bind(config, &c.problem, mmt_device_caps(device), &bound))
         return;
     mmt_config_print(config, &words);
-    mmt_status status = mmt_kernel_create(device, &bound, true, &c.kernel, &err);
+    mmt_status status = mmt_kernel_create(device, &bound, true, NULL, &c.kernel, &err);
     if (!status)
         status = make_operands(&c, &err);
     if (!status)

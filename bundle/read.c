@@ -1,0 +1,349 @@
+/* A bundle's header, tables and parts. Whatever they say is checked before it is used:
+ * a file may be damaged anywhere. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bundle/bundle.h"
+
+struct mmt_bundle {
+    const char *bytes;
+    size_t size;
+    bool mapped;
+    const struct mmt_bundle_header *header;
+    const struct mmt_bundle_part *parts;
+    const struct mmt_bundle_target *targets;
+    const struct mmt_bundle_template *templates;
+    const struct mmt_bundle_kernel *kernels;
+    bool *usable; /* of each template: it is the library's own */
+};
+
+/* Tables of 64-bit numbers follow each other without a gap. */
+_Static_assert(sizeof(struct mmt_bundle_header) == 88 &&
+                   sizeof(struct mmt_bundle_part) == 32 &&
+                   sizeof(struct mmt_bundle_target) == 24 &&
+                   sizeof(struct mmt_bundle_template) == 48 &&
+                   sizeof(struct mmt_bundle_kernel) == 24,
+               "the file is the same everywhere");
+
+bool mmt_bundle_is(const void *bytes, size_t size)
+{
+    const size_t length = sizeof MMT_BUNDLE_MAGIC - 1;
+    return size >= length && !memcmp(bytes, MMT_BUNDLE_MAGIC, length);
+}
+
+/* ---- checking -------------------------------------------------------------------- */
+
+static mmt_status fail_damaged(mmt_error *err, const char *what)
+{
+    return mmt_fail(err, MMT_ERROR_FORMAT,
+                    "the bundle is damaged: %s; make it anew with `mmtune bundle`", what);
+}
+
+static mmt_status check_header(const struct mmt_bundle_header *header, size_t size,
+                               mmt_error *err)
+{
+    if (header->order != MMT_BUNDLE_ORDER)
+        return mmt_fail(err, MMT_ERROR_FORMAT,
+                        "the bundle was made on a machine of another byte order");
+    if (header->format != MMT_BUNDLE_FORMAT)
+        return mmt_fail(err, MMT_ERROR_FORMAT,
+                        "the bundle's format is %u; this mmtune reads format %d",
+                        header->format, MMT_BUNDLE_FORMAT);
+    if (header->size != size)
+        return mmt_fail(err, MMT_ERROR_FORMAT,
+                        "the bundle is damaged: it has %zu bytes, and says %llu", size,
+                        (unsigned long long) header->size);
+    if (!memchr(header->version, 0, sizeof header->version))
+        return fail_damaged(err, "its version does not end");
+    if (strcmp(header->version, mmt_version()))
+        return mmt_fail(err, MMT_ERROR_FORMAT,
+                        "the bundle was made by mmtune %.31s, and this is %s, whose "
+                        "kernels may differ; make it anew with `mmtune bundle`",
+                        header->version, mmt_version());
+    return MMT_OK;
+}
+
+/* Bytes of the tables; 0: a count is out of all reason. */
+static size_t size_of_tables(const struct mmt_bundle_header *header)
+{
+    if (header->num_parts > MMT_BUNDLE_MOST || header->num_targets > MMT_BUNDLE_MOST ||
+        header->num_templates > MMT_BUNDLE_MOST || header->num_kernels > MMT_BUNDLE_MOST)
+        return 0;
+    return header->num_parts * sizeof(struct mmt_bundle_part) +
+           header->num_targets * sizeof(struct mmt_bundle_target) +
+           header->num_templates * sizeof(struct mmt_bundle_template) +
+           header->num_kernels * sizeof(struct mmt_bundle_kernel);
+}
+
+static int compare_keys(struct mmt_hash a, struct mmt_hash b)
+{
+    if (a.high != b.high)
+        return a.high < b.high ? -1 : 1;
+    return (a.low > b.low) - (a.low < b.low);
+}
+
+static bool parts_are_whole(const struct mmt_bundle *bundle, size_t tables)
+{
+    const size_t first = sizeof *bundle->header + tables;
+    for (unsigned i = 0; i < bundle->header->num_parts; i++) {
+        const struct mmt_bundle_part *part = &bundle->parts[i];
+        if (part->offset < first || part->offset % MMT_BUNDLE_ALIGN ||
+            part->offset > bundle->size || part->size > bundle->size - part->offset)
+            return false;
+    }
+    return bundle->header->num_parts > 0;
+}
+
+static bool target_is_whole(const struct mmt_bundle *bundle,
+                            const struct mmt_bundle_target *target)
+{
+    const struct mmt_bundle_header *header = bundle->header;
+    if (target->profile >= header->num_parts || target->first > header->num_kernels ||
+        target->count > header->num_kernels - target->first)
+        return false;
+    for (unsigned i = 1; i < target->count; i++)
+        if (compare_keys(bundle->kernels[target->first + i - 1].key,
+                         bundle->kernels[target->first + i].key) >= 0)
+            return false;
+    return true;
+}
+
+static bool rows_are_whole(const struct mmt_bundle *bundle)
+{
+    const struct mmt_bundle_header *header = bundle->header;
+    for (unsigned i = 0; i < header->num_kernels; i++)
+        if (bundle->kernels[i].part >= header->num_parts ||
+            bundle->kernels[i].template >= header->num_templates)
+            return false;
+    for (unsigned i = 0; i < header->num_templates; i++)
+        if (!memchr(bundle->templates[i].name, 0, sizeof bundle->templates[i].name))
+            return false;
+    for (unsigned i = 0; i < header->num_targets; i++)
+        if (!target_is_whole(bundle, &bundle->targets[i]))
+            return false;
+    return header->num_targets > 0;
+}
+
+static struct mmt_hash hash_tables(const struct mmt_bundle_header *header, size_t tables)
+{
+    const size_t before = offsetof(struct mmt_bundle_header, hash);
+    return mmt_hash_add(mmt_hash_add(mmt_hash_start(), header, before), header + 1,
+                        tables);
+}
+
+static mmt_status check_tables(struct mmt_bundle *bundle, mmt_error *err)
+{
+    const struct mmt_bundle_header *header = bundle->header;
+    const size_t tables = size_of_tables(header);
+    if (!tables || tables > bundle->size - sizeof *header)
+        return fail_damaged(err, "its tables are longer than the file");
+    if (compare_keys(header->hash, hash_tables(header, tables)))
+        return fail_damaged(err, "its tables have another hash");
+    bundle->parts = (const void *) (header + 1);
+    bundle->targets = (const void *) (bundle->parts + header->num_parts);
+    bundle->templates = (const void *) (bundle->targets + header->num_targets);
+    bundle->kernels = (const void *) (bundle->templates + header->num_templates);
+    if (!parts_are_whole(bundle, tables) || !rows_are_whole(bundle))
+        return fail_damaged(err, "its tables point outside");
+    return MMT_OK;
+}
+
+/* Kernels of a template that has changed may take other arguments. */
+static mmt_status compare_templates(struct mmt_bundle *bundle, mmt_error *err)
+{
+    const unsigned count = bundle->header->num_templates;
+    bundle->usable = calloc(count + 1, sizeof *bundle->usable);
+    if (!bundle->usable)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a bundle");
+    for (unsigned i = 0; i < count; i++) {
+        const struct mmt_template *template =
+            mmt_template_find(bundle->templates[i].name);
+        struct mmt_hash now;
+        bundle->usable[i] = template && !mmt_template_hash(template, &now, NULL) &&
+                            !compare_keys(now, bundle->templates[i].hash);
+    }
+    return MMT_OK;
+}
+
+/* ---- opening --------------------------------------------------------------------- */
+
+mmt_status mmt_bundle_open(const void *bytes, size_t size, struct mmt_bundle **out,
+                           mmt_error *err)
+{
+    if (!mmt_bundle_is(bytes, size) || size < sizeof(struct mmt_bundle_header))
+        return fail_damaged(err, "it is shorter than its header");
+    if ((uintptr_t) bytes % sizeof(uint64_t))
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "the bundle begins at address %p; it must be a multiple of 8",
+                        bytes);
+    struct mmt_bundle *bundle = calloc(1, sizeof *bundle);
+    if (!bundle)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a bundle");
+    bundle->bytes = bytes;
+    bundle->size = size;
+    bundle->header = bytes;
+    mmt_status status = check_header(bundle->header, size, err);
+    if (!status)
+        status = check_tables(bundle, err);
+    if (!status)
+        status = compare_templates(bundle, err);
+    if (status)
+        mmt_bundle_close(bundle);
+    else
+        *out = bundle;
+    return status;
+}
+
+/* The whole of an open regular file; NULL where it cannot be mapped, as an empty one. */
+static void *map_file(int fd, size_t *size)
+{
+    struct stat file;
+    if (fstat(fd, &file) || !S_ISREG(file.st_mode) || file.st_size <= 0)
+        return NULL;
+    void *bytes = mmap(NULL, (size_t) file.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    *size = (size_t) file.st_size;
+    return bytes == MAP_FAILED ? NULL : bytes;
+}
+
+/* What cannot be opened or mapped is said by whoever reads it as JSON. */
+mmt_status mmt_bundle_map(const char *path, struct mmt_bundle **out, mmt_error *err)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    size_t size = 0;
+    void *bytes = fd < 0 ? NULL : map_file(fd, &size);
+    mmt_status status = MMT_OK;
+
+    *out = NULL;
+    if (fd >= 0)
+        close(fd);
+    if (bytes && mmt_bundle_is(bytes, size))
+        status = mmt_bundle_open(bytes, size, out, err);
+    if (*out)
+        (*out)->mapped = true;
+    else if (bytes)
+        munmap(bytes, size);
+    return status;
+}
+
+void mmt_bundle_close(struct mmt_bundle *bundle)
+{
+    if (!bundle)
+        return;
+    if (bundle->mapped)
+        munmap((void *) bundle->bytes, bundle->size);
+    free(bundle->usable);
+    free(bundle);
+}
+
+/* ---- what it says ---------------------------------------------------------------- */
+
+const struct mmt_bundle_header *mmt_bundle_header(const struct mmt_bundle *bundle)
+{
+    return bundle->header;
+}
+
+const struct mmt_bundle_target *mmt_bundle_target(const struct mmt_bundle *bundle,
+                                                  unsigned number)
+{
+    return &bundle->targets[number];
+}
+
+const void *mmt_bundle_part(const struct mmt_bundle *bundle, unsigned number,
+                            size_t *size, mmt_error *err)
+{
+    const struct mmt_bundle_part *part = &bundle->parts[number];
+    const char *bytes = bundle->bytes + part->offset;
+    *size = (size_t) part->size;
+    if (!compare_keys(mmt_hash_add(mmt_hash_start(), bytes, *size), part->hash))
+        return bytes;
+    mmt_fail(err, MMT_ERROR_FORMAT,
+             "the bundle is damaged: its part %u, %zu bytes at %llu, has another hash",
+             number, *size, (unsigned long long) part->offset);
+    return NULL;
+}
+
+mmt_status mmt_bundle_check(const struct mmt_bundle *bundle, mmt_error *err)
+{
+    size_t size;
+    for (unsigned i = 0; i < bundle->header->num_parts; i++)
+        if (!mmt_bundle_part(bundle, i, &size, err))
+            return MMT_ERROR_FORMAT;
+    return MMT_OK;
+}
+
+static unsigned count_of_template(const struct mmt_bundle *bundle, unsigned template)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < bundle->header->num_kernels; i++)
+        count += bundle->kernels[i].template == template;
+    return count;
+}
+
+void mmt_bundle_print_changed(const struct mmt_bundle *bundle, struct mmt_text *text)
+{
+    for (unsigned i = 0; i < bundle->header->num_templates; i++)
+        if (!bundle->usable[i])
+            mmt_text_addf(text,
+                          "template %s has changed since the bundle was made, whose %u "
+                          "binaries of it are passed over; make it anew\n",
+                          bundle->templates[i].name, count_of_template(bundle, i));
+}
+
+/* ---- what is inside -------------------------------------------------------------- */
+
+bool mmt_bundle_runs(const struct mmt_bundle_target *target,
+                     const struct mmt_caps *made_on, const struct mmt_caps *caps)
+{
+    if (target->flags & MMT_BUNDLE_OPENCL)
+        return caps->dialect == MMT_OPENCL_C && !strcmp(made_on->name, caps->name) &&
+               !strcmp(made_on->driver, caps->driver) &&
+               !strcmp(made_on->compiler, caps->compiler);
+    if (caps->dialect != MMT_CUDA_CXX)
+        return false;
+    if (target->flags & MMT_BUNDLE_ARCH_SPECIFIC)
+        return target->sm == caps->sm;
+    if (target->flags & MMT_BUNDLE_PTX)
+        return target->sm <= caps->sm;
+    return target->sm / 10 == caps->sm / 10 && target->sm <= caps->sm;
+}
+
+int mmt_bundle_find(const struct mmt_bundled *in, struct mmt_hash key)
+{
+    const struct mmt_bundle *bundle = in->bundle;
+    const struct mmt_bundle_target *target = &bundle->targets[in->target];
+    unsigned from = target->first, to = target->first + target->count;
+    while (from < to) {
+        const unsigned middle = from + (to - from) / 2;
+        const int order = compare_keys(bundle->kernels[middle].key, key);
+        if (!order)
+            return bundle->usable[bundle->kernels[middle].template] ? (int) middle : -1;
+        if (order < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return -1;
+}
+
+const void *mmt_bundle_binary(const struct mmt_bundled *in, int kernel, size_t *size,
+                              mmt_error *err)
+{
+    return mmt_bundle_part(in->bundle, in->bundle->kernels[kernel].part, size, err);
+}
+
+static bool has(const struct mmt_bundled *in, const struct mmt_bound *bound, bool aligned)
+{
+    const struct mmt_variant variant = mmt_variant_of(bound->problem, aligned);
+    return mmt_bundle_find(in, mmt_config_hash(&bound->config, &variant)) >= 0;
+}
+
+bool mmt_bundle_serves(const struct mmt_bundled *in, const struct mmt_bound *bound)
+{
+    return (!mmt_bound_aligns(bound) || has(in, bound, true)) &&
+           (!bound->has_any || has(in, bound, false));
+}
