@@ -151,6 +151,12 @@ bool mmt_config_meant(const struct mmt_template *template, const mmt_problem *pr
 bool mmt_config_default(const mmt_problem *problem, const struct mmt_caps *caps,
                         struct mmt_config *out);
 
+/* The configuration that asks least of a device, whatever the shape: naive, and of an op
+ * without it the last starting point of its last template. False where the device cannot
+ * run it. */
+bool mmt_config_last(const mmt_problem *problem, const struct mmt_caps *caps,
+                     struct mmt_config *out);
+
 /* ---- space: all configurations of a template ----------------------------------------
  */
 

@@ -342,3 +342,18 @@ bool mmt_config_default(const mmt_problem *problem, const struct mmt_caps *caps,
             return true;
     return false;
 }
+
+bool mmt_config_last(const mmt_problem *problem, const struct mmt_caps *caps,
+                     struct mmt_config *out)
+{
+    const struct mmt_template *last = NULL;
+    for (int i = 0; mmt_templates[i]; i++)
+        if (mmt_templates[i]->op == problem->op)
+            last = mmt_templates[i];
+    *out = (struct mmt_config){ .template = last };
+    if (problem->op == MMT_GEMM)
+        mmt_config_parse_for("naive", problem, caps, out, NULL);
+    else
+        memcpy(out->values, last->seeds[last->num_seeds - 1], sizeof out->values);
+    return !mmt_config_check_problem(out, problem, caps);
+}

@@ -203,25 +203,13 @@ static void note_refusal(struct mmt_plan *plan, const struct mmt_config *tried,
     drop_kernels(plan);
 }
 
-/* At last the kernel that asks least of a driver, if it was not refused: naive, and of an
- * op without it the last starting point of its last template. */
+/* At last the kernel that asks least of a driver, if it was not refused. */
 static mmt_status select_last(struct mmt_plan *plan)
 {
-    const struct mmt_caps *caps = &plan->caps;
-    const struct mmt_template *last = NULL;
-    struct mmt_config *config = &plan->selection.config;
-
-    for (int i = 0; mmt_templates[i]; i++)
-        if (mmt_templates[i]->op == plan->problem.op)
-            last = mmt_templates[i];
     plan->selection = (struct mmt_selection){ .why = MMT_SELECTION_DEFAULT, .layer = -1 };
-    config->template = last;
-    if (plan->problem.op == MMT_GEMM)
-        mmt_config_parse_for("naive", &plan->problem, caps, config, NULL);
-    else
-        memcpy(config->values, last->seeds[last->num_seeds - 1], sizeof config->values);
-    return mmt_config_check_problem(config, &plan->problem, caps) ? MMT_ERROR_UNSUPPORTED
-                                                                  : MMT_OK;
+    return mmt_config_last(&plan->problem, &plan->caps, &plan->selection.config)
+               ? MMT_OK
+               : MMT_ERROR_UNSUPPORTED;
 }
 
 /* A kernel that the driver refuses is replaced by the next best one, unless the caller

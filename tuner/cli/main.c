@@ -32,6 +32,8 @@ static const struct verb {
     { "show", mmt_verb_show, "print a profile for people", reads },
     { "diff", mmt_verb_diff, "compare two profiles, problem by problem", reads },
     { "merge", mmt_verb_merge, "make one profile of several of one device", whole },
+    { "bundle", mmt_verb_bundle, "write a profile with compiled kernels, to ship",
+      whole },
     { "bench", mmt_verb_bench, "time our kernels beside other libraries'", untouched },
     { "study", mmt_verb_study, "do a paper's experiment again, on this device", tables },
     { "run", mmt_verb_run, "run a program of cuBLAS with the faster kernels", NULL },

@@ -27,6 +27,7 @@ int mmt_verb_regret(int argc, char **argv);
 int mmt_verb_show(int argc, char **argv);
 int mmt_verb_diff(int argc, char **argv);
 int mmt_verb_merge(int argc, char **argv);
+int mmt_verb_bundle(int argc, char **argv);
 int mmt_verb_bench(int argc, char **argv);
 int mmt_verb_study(int argc, char **argv);
 int mmt_verb_recorded(int argc, char **argv);
@@ -60,6 +61,7 @@ int mmt_verb_blas(int argc, char **argv);
  * names, letters, values and help. */
 enum mmt_option {
     MMT_OPTION_DEVICE,
+    MMT_OPTION_ARCH,
     MMT_OPTION_PROFILE,
     MMT_OPTION_FILE,
     MMT_OPTION_RUN,
@@ -112,6 +114,7 @@ enum mmt_option {
     MMT_OPTION_NO_AUDIT,
     MMT_OPTION_BLAS,
     MMT_OPTION_OUTPUT,
+    MMT_OPTION_ARRAY,
     MMT_OPTION_CSV,
     MMT_OPTION_HTML,
     MMT_OPTION_RESUME,

@@ -91,48 +91,52 @@ static const struct row {
     int64_t least, most;               /* of a number */
 } rows[MMT_NUM_OPTIONS] = {
     [MMT_OPTION_DEVICE] = { "--device", 'd', "DEVICE", mmt_option_read_word,
-                            "tune, templates, verify, regret, show, bench, study, "
-                            "recorded",
+                            "tune, templates, verify, regret, show, bundle, bench, "
+                            "study, recorded",
                             "a number or id of `mmtune devices`; default: 0" },
+    [MMT_OPTION_ARCH] = { "--arch", 0, "LIST", mmt_option_read_words, "bundle",
+                          "of CUDA's architectures, such as sm_80,sm_90" },
     [MMT_OPTION_PROFILE] = { "--profile", 0, "FILE", mmt_option_read_word,
-                             "regret, bench",
+                             "regret, bundle, bench",
                              "whose kernels are compared; default: the device's own" },
     [MMT_OPTION_FILE] = { "--file", 0, "FILE", mmt_option_read_word, "recorded",
                           "a recording; default: the device's own" },
     [MMT_OPTION_RUN] = { "--run", 0, "ID", mmt_option_read_word, "recorded",
                          "what one run of a program computed: its MMTUNE_RUN_ID, or its "
                          "process's number; default: all" },
-    [MMT_OPTION_RECORDED] = { "--recorded", 0, NULL, mmt_option_read_flag, "tune",
-                              "tune what programs computed here, the greatest share of "
-                              "time first, and find whether ours or their library is "
-                              "faster; FILE: a recording in place of the device's own" },
+    [MMT_OPTION_RECORDED] = { "--recorded", 0, NULL, mmt_option_read_flag, "tune, bundle",
+                              "what programs computed here; tuned with the greatest "
+                              "share "
+                              "of time first, and timed beside their library; FILE: a "
+                              "recording in place of the device's own" },
     [MMT_OPTION_F32] = { "--f32", 0, "NAME", mmt_option_read_choice, "tune, run",
                          "{}; of programs' f32: emulated may also use tensor cores, "
                          "within a bound of its own; default: strict",
                          f32_words },
     [MMT_OPTION_OP] = { "--op", 'p', "NAME", mmt_option_read_op,
-                        "tune, verify, show, diff", "what is computed: {}; default: gemm",
-                        op_words },
+                        "tune, verify, show, diff, bundle",
+                        "what is computed: {}; default: gemm", op_words },
     [MMT_OPTION_TYPE] = { "--type", 't', "LIST", mmt_option_read_types,
-                          "tune, templates, emit, verify, regret, show, diff, bench, "
-                          "study",
+                          "tune, templates, emit, verify, regret, show, diff, bundle, "
+                          "bench, study",
                           "of {}; default: f32", mmt_type_words },
     [MMT_OPTION_OUT] = { "--out", 0, "TYPE", mmt_option_read_out,
-                         "tune, emit, verify, bench",
+                         "tune, emit, verify, bundle, bench",
                          "C's, where a type has a choice; default: its own" },
-    [MMT_OPTION_BIAS] = { "--bias", 0, "NAME", mmt_option_read_bias, "emit, verify",
-                          "what is added to C: {}; default: none", bias_words },
+    [MMT_OPTION_BIAS] = { "--bias", 0, "NAME", mmt_option_read_bias,
+                          "emit, verify, bundle", "what is added to C: {}; default: none",
+                          bias_words },
     [MMT_OPTION_ACTIVATION] = { "--activation", 0, "NAME", mmt_option_read_activation,
-                                "emit, verify", "of C: {}; default: none",
+                                "emit, verify, bundle", "of C: {}; default: none",
                                 activation_words },
     [MMT_OPTION_SHAPE] = { "--shape", 's', "LIST", mmt_option_read_words,
-                           "tune, verify, bench",
+                           "tune, verify, bundle, bench",
                            "of MxNxK, or MxNxKxBATCH for a batch" },
     [MMT_OPTION_EXPLAIN] = { "--explain", 'e', "LIST", mmt_option_read_words, "show",
                              "of shapes, MxNxK: which kernel the library chooses for "
                              "each, why, and what is expected of each kernel that is "
                              "kept" },
-    [MMT_OPTION_SUITE] = { "--suite", 0, "LIST", NULL, "tune, bench",
+    [MMT_OPTION_SUITE] = { "--suite", 0, "LIST", NULL, "tune, bundle, bench",
                            "of those that `mmtune suites` lists: {}; default: default, "
                            "where no "
                            "--shape is named" },
@@ -142,10 +146,10 @@ static const struct row {
     [MMT_OPTION_SIZES] = { "--sizes", 0, "LIST", NULL, "study",
                            "see above; default: as the paper has them" },
     [MMT_OPTION_TRANSPOSES] = { "--transposes", 'x', "LIST", mmt_option_read_transposes,
-                                "tune, emit, verify, show, bench",
+                                "tune, emit, verify, show, bundle, bench",
                                 "of {}: A first, t is transposed; default: nn",
                                 mmt_transposes_words },
-    [MMT_OPTION_LD] = { "--ld", 0, "LIST", mmt_option_read_picks, "tune, bench",
+    [MMT_OPTION_LD] = { "--ld", 0, "LIST", mmt_option_read_picks, "tune, bundle, bench",
                         "of {}: leading dimensions without gap, or odd ones that leave "
                         "no row of a product aligned; default: packed",
                         ld_words },
@@ -251,7 +255,11 @@ static const struct row {
     [MMT_OPTION_BLAS] = { "--blas", 0, NULL, mmt_option_read_flag, "run",
                           "also sgemm and dgemm of BLAS, with matrices in host memory" },
     [MMT_OPTION_OUTPUT] = { "--output", 'o', "FILE", mmt_option_read_word,
-                            "tune, emit, merge, study", "default: standard output" },
+                            "tune, emit, merge, bundle, study",
+                            "default: standard output" },
+    [MMT_OPTION_ARRAY] = { "--c", 0, "FILE", mmt_option_read_word, "bundle",
+                           "the bundle as a C file, to compile in and to give to "
+                           "mmt_profile_parse" },
     [MMT_OPTION_CSV] = { "--csv", 0, "FILE", mmt_option_read_word, "bench",
                          "also write a line for each library and problem" },
     [MMT_OPTION_HTML] = { "--html", 0, "FILE", mmt_option_read_word, "diff",
