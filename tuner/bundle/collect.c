@@ -8,6 +8,7 @@ struct collecting {
     const struct mmt_profile *profile;
     const struct mmt_caps *caps;
     struct mmt_bundle_needs *needs;
+    bool samples; /* of a kind are what is added now */
     mmt_error *err;
 };
 
@@ -49,6 +50,14 @@ static mmt_status grow(struct mmt_bundle_needs *needs, mmt_error *err)
     return MMT_OK;
 }
 
+static void count_sample(const struct collecting *c, struct mmt_bundle_need *need)
+{
+    if (!c->samples)
+        need->samples = INT64_MAX;
+    else if (need->samples < INT64_MAX)
+        need->samples++;
+}
+
 static mmt_status add_kernel(const struct collecting *c, const struct mmt_bound *bound,
                              bool aligned)
 {
@@ -58,8 +67,10 @@ static mmt_status add_kernel(const struct collecting *c, const struct mmt_bound 
     const size_t at = place_of(needs, key);
     mmt_status status = MMT_OK;
 
-    if (at < needs->count && !compare_keys(needs->list[at].key, key))
+    if (at < needs->count && !compare_keys(needs->list[at].key, key)) {
+        count_sample(c, &needs->list[at]);
         return MMT_OK;
+    }
     if ((status = grow(needs, c->err)))
         return status;
     memmove(&needs->list[at + 1], &needs->list[at],
@@ -68,6 +79,7 @@ static mmt_status add_kernel(const struct collecting *c, const struct mmt_bound 
         .config = mmt_config_in_text(&bound->config), .variant = variant, .key = key
     };
     needs->count++;
+    count_sample(c, &needs->list[at]);
     return MMT_OK;
 }
 
@@ -241,11 +253,17 @@ static mmt_status take_both(const struct collecting *c, mmt_problem *sample,
     return status ? status : take(c, sample, context);
 }
 
+/* Shapes of one product, k apart for an op that adds nothing up. */
+static int count_samples(mmt_op op)
+{
+    return NUM_SIDES * NUM_SIDES * (mmt_op_row(op)->sums ? NUM_SIDES : 1);
+}
+
 static mmt_status each_sample(const struct collecting *c, const mmt_problem *kind,
                               take_sample *take, void *context)
 {
     const bool sums = mmt_op_row(kind->op)->sums;
-    const int count = NUM_SIDES * NUM_SIDES * (sums ? NUM_SIDES : 1);
+    const int count = count_samples(kind->op);
     mmt_problem sample;
     mmt_status status = MMT_OK;
 
@@ -277,12 +295,9 @@ static mmt_status take_for_defaults(const struct collecting *c, const mmt_proble
     return status;
 }
 
-/* At last the kernel that asks least of a device: it serves every shape. */
-static mmt_status add_kind(const struct collecting *c, const mmt_problem *kind)
+static mmt_status add_samples(const struct collecting *c, const mmt_problem *kind)
 {
     struct tally *tally = calloc(1, sizeof *tally);
-    struct mmt_config last;
-    mmt_problem sample;
     mmt_status status = MMT_OK;
 
     if (!tally)
@@ -291,11 +306,39 @@ static mmt_status add_kind(const struct collecting *c, const mmt_problem *kind)
     qsort(tally->list, (size_t) tally->count, sizeof tally->list[0], more_samples_first);
     if (!status && tally->count)
         status = each_sample(c, kind, take_for_defaults, tally);
-    if (!status && make_sample(kind, 64, 64, 64, 1, &sample) &&
-        mmt_config_last(&sample, c->caps, &last))
-        status = add_form(c, &last, &sample);
     free(tally);
     return status;
+}
+
+/* Forms that few samples take are left out: a template that resolves its knobs finely has
+ * some hundred, and a plan that misses one takes the next best kernel. */
+static void drop_rare(struct mmt_bundle_needs *needs)
+{
+    enum { RARE = 64 }; /* one of so many shapes */
+    size_t left = 0;
+    for (size_t i = 0; i < needs->count; i++)
+        if (needs->list[i].samples * RARE >= count_samples(needs->list[i].variant.op))
+            needs->list[left++] = needs->list[i];
+    needs->count = left;
+}
+
+/* At last the kernel that asks least of a device: it serves every shape. */
+static mmt_status add_last(const struct collecting *c, const mmt_problem *kind)
+{
+    struct mmt_config last;
+    mmt_problem sample;
+    return make_sample(kind, 64, 64, 64, 1, &sample) &&
+                   mmt_config_last(&sample, c->caps, &last)
+               ? add_form(c, &last, &sample)
+               : MMT_OK;
+}
+
+static bool is_first_of_kind(const struct mmt_bundle_problems *problems, size_t number)
+{
+    size_t first = 0;
+    while (!is_kind(&problems->list[first], &problems->list[number]))
+        first++;
+    return first == number;
 }
 
 /* The next m of a segment that is looked at: twice as much, and its last. */
@@ -339,18 +382,17 @@ mmt_status mmt_bundle_collect(const struct mmt_profile *profile,
                               const struct mmt_bundle_problems *problems,
                               struct mmt_bundle_needs *needs, mmt_error *err)
 {
-    const struct collecting c = { profile, caps, needs, err };
+    struct collecting c = { profile, caps, needs, true, err };
     mmt_status status = MMT_OK;
     for (size_t i = 0; i < problems->count && !status; i++)
-        status = add_problem(&c, &problems->list[i]);
-    if (!status)
-        status = add_others(&c);
+        if (is_first_of_kind(problems, i))
+            status = add_samples(&c, &problems->list[i]);
+    drop_rare(needs);
+    c.samples = false;
     for (size_t i = 0; i < problems->count && !status; i++) {
-        size_t first = 0;
-        while (!is_kind(&problems->list[first], &problems->list[i]))
-            first++;
-        if (first == i)
-            status = add_kind(&c, &problems->list[i]);
+        status = add_problem(&c, &problems->list[i]);
+        if (!status && is_first_of_kind(problems, i))
+            status = add_last(&c, &problems->list[i]);
     }
-    return status;
+    return status ? status : add_others(&c);
 }

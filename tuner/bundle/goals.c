@@ -297,7 +297,7 @@ static mmt_status add_newer(const struct mmt_bundle_options *options,
     const struct mmt_bundle_goal *newest = NULL;
     char name[32];
     for (size_t i = 0; i < goals->count; i++)
-        if (!(goals->list[i].flags & (MMT_BUNDLE_OPENCL | MMT_BUNDLE_PTX)) &&
+        if (!strncmp(goals->list[i].profile->caps.architecture, "sm_", 3) &&
             (!newest || goals->list[i].profile->caps.sm > newest->profile->caps.sm))
             newest = &goals->list[i];
     if (!newest)

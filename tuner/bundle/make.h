@@ -37,6 +37,7 @@ struct mmt_bundle_need {
     struct mmt_config config; /* resolved, as its source sees it */
     struct mmt_variant variant;
     struct mmt_hash key;
+    int64_t samples; /* of its kind that take it; INT64_MAX: what is listed does */
     struct mmt_binary binary; /* without data: the compiler refuses it */
     mmt_error refusal;
 };

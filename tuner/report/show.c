@@ -6,6 +6,7 @@
 
 #include "tuner/model/segments.h"
 #include "tuner/measure/roofline.h"
+#include "tuner/report/bundle.h"
 #include "tuner/report/rows.h"
 #include "tuner/common/options.h"
 #include "tuner/bench/yardstick.h"
@@ -18,8 +19,8 @@ static const char about[] =
     "that was timed beside it; for each range of m its kernels, and by how much the\n"
     "median m is slower than the best that was timed there; and on how many calls of\n"
     "programs ours is faster than their library. Without a file, the profile of a\n"
-    "device. Published figures are shown with their source; those that\n"
-    "cannot be right are marked * and say why.\n";
+    "device. Of a bundle, what is inside. Published figures are shown with their\n"
+    "source; those that cannot be right are marked * and say why.\n";
 
 /* ---- for people ------------------------------------------------------------------ */
 
@@ -446,11 +447,23 @@ static int explain_shapes(const char *verb, const char *path, const char *device
 
 /* ---- the verb -------------------------------------------------------------------- */
 
+static int show_bundle(const char *verb, const struct mmt_profile *profile, bool json)
+{
+    mmt_error err = { 0 };
+    return mmt_bundle_show(profile->bundle, json, &err) ? mmt_failed(verb, &err)
+                                                        : MMT_EXIT_DONE;
+}
+
 static int show_profile(const char *verb, const char *path, const char *device, bool json)
 {
     mmt_error err = { 0 };
     struct mmt_rows rows;
     struct mmt_profile *profile = mmt_profile_of(path, device, &err);
+    if (profile && profile->bundle) {
+        const int code = show_bundle(verb, profile, json);
+        mmt_profile_free(profile);
+        return code;
+    }
     if (!profile || mmt_rows_collect(profile, &rows, &err)) {
         mmt_profile_free(profile);
         return mmt_failed(verb, &err);

@@ -1,0 +1,298 @@
+/* Bundles: made for the null device, whose compiler hands a text back, then read from
+ * memory as programs do: whole, damaged anywhere, cut off, for other devices. */
+#include <dirent.h>
+#include <unistd.h>
+
+#include "tests/support/test.h"
+#include "tuner/bundle/make.h"
+
+static char folder[] = "/tmp/mmt-bundle-XXXXXX";
+
+static struct mmt_text make(const char *shapes, mmt_type type)
+{
+    struct mmt_bundle_options options = { .device = "null",
+                                          .epilogue = MMT_EPILOGUE_NONE,
+                                          .some_types = true };
+    struct mmt_bundle_goals goals = { 0 };
+    struct mmt_text bundle = { 0 };
+    mmt_error err;
+    options.types[type] = true;
+    CHECK_OK(mmt_option_each(shapes, &options.shapes, mmt_words_take, &err), err);
+    CHECK_OK(mmt_bundle_set_goals(&options, &goals, &err), err);
+    for (size_t i = 0; i < goals.count; i++)
+        CHECK_OK(mmt_bundle_build(&goals.list[i], &err), err);
+    CHECK_OK(mmt_bundle_print(&goals, &bundle, &err), err);
+    mmt_bundle_goals_finish(&goals);
+    mmt_words_finish(&options.shapes);
+    return bundle;
+}
+
+/* The files in a folder and in those below it. */
+static int count_files(const char *path)
+{
+    DIR *open = opendir(path);
+    int count = 0;
+    for (struct dirent *entry; open && (entry = readdir(open));)
+        count += entry->d_name[0] != '.';
+    if (open)
+        closedir(open);
+    return count;
+}
+
+static void count_compiled(void *context, const char *text)
+{
+    *(int *) context += strstr(text, "compiled") != NULL;
+}
+
+/* ---- planning -------------------------------------------------------------------- */
+
+/* What a plan of a square is said to be; "" with the error where there is none. */
+static const char *plan(mmt_device *device, const mmt_profile *profile,
+                        mmt_problem problem, mmt_error *err)
+{
+    static char text[1024];
+    mmt_plan *made = mmt_plan_create(device, profile, &problem, NULL, err);
+    mmt_plan_describe(made, text, sizeof text);
+    mmt_plan_free(made);
+    return text;
+}
+
+/* Nothing is compiled or written: the folders of a home stay empty. */
+static void test_plans(const struct mmt_text *bundle)
+{
+    mmt_error err = { 0 };
+    int compiled = 0;
+    mmt_device *device = mmt_device_open("null", &err);
+    mmt_profile *profile = mmt_profile_parse(bundle->data, bundle->length, &err);
+    CHECK(device && profile);
+    if (!profile) {
+        fprintf(stderr, "%s\n", err.text);
+        return;
+    }
+    mmt_device_set_log(device, count_compiled, &compiled);
+    CHECK_EQ_STR(mmt_profile_warnings(profile), "");
+    CHECK(strstr(plan(device, profile, mmt_gemm_problem(MMT_F32, 96, 96, 96), &err),
+                 "f32 nn 96x96x96"));
+    for (int64_t n = 1; n < 3000; n = 3 * n + 1) {
+        mmt_problem odd = mmt_gemm_problem(MMT_F32, n, 77, 2 * n);
+        odd.lda += 3;
+        CHECK(*plan(device, profile, odd, &err));
+    }
+    CHECK_EQ_STR(plan(device, profile, mmt_gemm_problem(MMT_F64, 96, 96, 96), &err), "");
+    CHECK_EQ_INT(err.status, MMT_ERROR_UNSUPPORTED);
+    CHECK(strstr(err.text, "the bundle has no kernel for gemm f64 nn 96x96x96"));
+    CHECK_EQ_INT(compiled, 0);
+    CHECK_EQ_INT(count_files(folder), 0);
+    mmt_profile_free(profile);
+    mmt_device_close(device);
+}
+
+/* The plan's kernels are loaded: it outlives the bundle's bytes. */
+static void test_lifetime(const struct mmt_text *bundle)
+{
+    mmt_error err = { 0 };
+    mmt_device *device = mmt_device_open("null", &err);
+    char *copy = aligned_alloc(64, (bundle->length + 63) / 64 * 64);
+    memcpy(copy, bundle->data, bundle->length);
+    mmt_profile *profile = mmt_profile_parse(copy, bundle->length, &err);
+    const mmt_problem problem = mmt_gemm_problem(MMT_F32, 96, 96, 96);
+    mmt_plan *made = mmt_plan_create(device, profile, &problem, NULL, &err);
+    CHECK(made);
+    mmt_profile_free(profile);
+    free(copy);
+    mmt_operand memory;
+    CHECK_OK(mmt_buffer_create(device, 96 * 96 * 4, &memory, &err), err);
+    mmt_args args = mmt_args_defaults();
+    args.a = args.b = args.c = memory;
+    CHECK_OK(mmt_execute(made, &args, NULL, &err), err);
+    mmt_buffer_free(device, memory);
+    mmt_plan_free(made);
+    mmt_device_close(device);
+}
+
+static void test_named(const struct mmt_text *bundle)
+{
+    mmt_error err = { 0 };
+    mmt_device *device = mmt_device_open("null", &err);
+    mmt_profile *profile = mmt_profile_parse(bundle->data, bundle->length, &err);
+    const mmt_profile *both[] = { profile };
+    mmt_plan_options options = mmt_plan_defaults();
+    const mmt_problem problem = mmt_gemm_problem(MMT_F32, 96, 96, 96);
+    options.configuration = "tiled TILE=8";
+    mmt_plan *made = mmt_plan_create(device, profile, &problem, &options, &err);
+    CHECK(!made && err.status == MMT_ERROR_UNSUPPORTED);
+    CHECK(strstr(err.text, "the bundle has no binary of this kernel"));
+    mmt_plan_free(made);
+    CHECK(!mmt_profile_combine(device, both, 1, &err));
+    CHECK(strstr(err.text, "profile 0 of 1 is a bundle"));
+    mmt_profile_free(profile);
+    mmt_device_close(device);
+}
+
+/* ---- other devices --------------------------------------------------------------- */
+
+static void test_foreign(const struct mmt_text *bundle)
+{
+    mmt_error err = { 0 };
+    char why[512];
+    mmt_profile *profile = mmt_profile_parse(bundle->data, bundle->length, &err);
+    struct mmt_caps caps = profile->caps;
+    CHECK(!mmt_profile_foreign(profile, &caps, why));
+    CHECK(mmt_profile_for(profile, &caps, false, &err));
+
+    snprintf(caps.name, sizeof caps.name, "Another Card");
+    CHECK(!mmt_profile_for(profile, &caps, false, &err));
+    CHECK(strstr(err.text, "made for Null device (none), and this one is Another Card"));
+    CHECK(strstr(err.text, "set foreign_profile"));
+    CHECK(mmt_profile_for(profile, &caps, true, &err));
+
+    caps.sm = 90;
+    CHECK(!mmt_profile_for(profile, &caps, true, &err));
+    CHECK(!strstr(err.text, "set foreign_profile"));
+    CHECK(mmt_profile_foreign(profile, &caps, why));
+    mmt_profile_free(profile);
+}
+
+static void test_runs(void)
+{
+    static const struct {
+        int target, flags, device;
+        bool runs;
+    } rows[] = {
+        { 80, 0, 80, true },
+        { 80, 0, 86, true },
+        { 80, 0, 90, false },
+        { 86, 0, 80, false },
+        { 90, MMT_BUNDLE_ARCH_SPECIFIC, 90, true },
+        { 100, MMT_BUNDLE_ARCH_SPECIFIC, 103, false },
+        { 90, MMT_BUNDLE_PTX, 120, true },
+        { 90, MMT_BUNDLE_PTX, 89, false },
+        { 0, MMT_BUNDLE_OPENCL, 90, false },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct mmt_bundle_target target = { .sm = rows[i].target,
+                                                  .flags = (unsigned) rows[i].flags };
+        const struct mmt_caps caps = { .dialect = MMT_CUDA_CXX, .sm = rows[i].device };
+        CHECK_EQ_INT(mmt_bundle_runs(&target, &caps, &caps), rows[i].runs);
+    }
+    struct mmt_caps made_on = { .dialect = MMT_OPENCL_C, .driver = "1" }, here = made_on;
+    const struct mmt_bundle_target target = { .flags = MMT_BUNDLE_OPENCL };
+    CHECK(mmt_bundle_runs(&target, &made_on, &here));
+    snprintf(here.driver, sizeof here.driver, "2");
+    CHECK(!mmt_bundle_runs(&target, &made_on, &here));
+}
+
+/* ---- damage ---------------------------------------------------------------------- */
+
+/* Whatever the bytes are, reading and planning end in an answer; whether they were taken.
+ */
+static bool try_bytes(mmt_device *device, const char *bytes, size_t size)
+{
+    mmt_error err = { 0 };
+    mmt_profile *profile = mmt_profile_parse(bytes, size, &err);
+    if (!profile) {
+        CHECK(err.status != MMT_OK && *err.text);
+        return false;
+    }
+    const bool planned =
+        *plan(device, profile, mmt_gemm_problem(MMT_F32, 96, 96, 96), &err);
+    CHECK(planned || (err.status != MMT_OK && *err.text));
+    mmt_profile_free(profile);
+    return true;
+}
+
+/* The header and the tables are held by one hash: each wrong bit is found. Of parts the
+ * profile is read at once, a binary when a plan loads it. */
+static void test_damage(const struct mmt_text *bundle)
+{
+    struct mmt_bundle_header header;
+    mmt_device *device = mmt_device_open("null", NULL);
+    memcpy(&header, bundle->data, sizeof header);
+    const size_t tables = sizeof header +
+                          header.num_parts * sizeof(struct mmt_bundle_part) +
+                          header.num_kernels * sizeof(struct mmt_bundle_kernel);
+    int taken = 0;
+    for (size_t at = 0; at < tables; at++) {
+        bundle->data[at] ^= (char) (1 << at % 8);
+        taken += try_bytes(device, bundle->data, bundle->length);
+        bundle->data[at] ^= (char) (1 << at % 8);
+    }
+    CHECK_EQ_INT(taken, 0);
+    for (size_t at = tables; at < bundle->length; at += bundle->length / 199) {
+        bundle->data[at] ^= 0x10;
+        try_bytes(device, bundle->data, bundle->length);
+        bundle->data[at] ^= 0x10;
+    }
+    for (size_t size = 0; size < bundle->length; size += 1 + bundle->length / 99)
+        CHECK(!try_bytes(device, bundle->data, size));
+    CHECK(try_bytes(device, bundle->data, bundle->length));
+    mmt_device_close(device);
+}
+
+/* Numbers that point outside, under a hash that is right. */
+static void test_pointers(const struct mmt_text *bundle)
+{
+    struct mmt_bundle_header *header = (struct mmt_bundle_header *) bundle->data;
+    const struct mmt_bundle_header before = *header;
+    mmt_device *device = mmt_device_open("null", NULL);
+    const size_t tables = header->num_parts * sizeof(struct mmt_bundle_part) +
+                          header->num_targets * sizeof(struct mmt_bundle_target) +
+                          header->num_templates * sizeof(struct mmt_bundle_template) +
+                          header->num_kernels * sizeof(struct mmt_bundle_kernel);
+    for (size_t at = 0; at + 4 <= tables; at += 4) {
+        uint32_t *word = (uint32_t *) (bundle->data + sizeof *header + at);
+        const uint32_t right = *word;
+        *word ^= 0x80000000u >> at / 4 % 32;
+        const size_t covered = offsetof(struct mmt_bundle_header, hash);
+        header->hash = mmt_hash_add(mmt_hash_add(mmt_hash_start(), header, covered),
+                                    header + 1, tables);
+        try_bytes(device, bundle->data, bundle->length);
+        *word = right;
+    }
+    *header = before;
+    CHECK(try_bytes(device, bundle->data, bundle->length));
+    mmt_device_close(device);
+}
+
+static void test_refusals(const struct mmt_text *bundle)
+{
+    mmt_error err = { 0 };
+    struct mmt_bundle_header *header = (struct mmt_bundle_header *) bundle->data;
+    const struct mmt_bundle_header before = *header;
+    snprintf(header->version, sizeof header->version, "0.0.1");
+    CHECK(!mmt_profile_parse(bundle->data, bundle->length, &err));
+    CHECK(strstr(err.text, "was made by mmtune 0.0.1, and this is"));
+    *header = before;
+    header->format = 9;
+    CHECK(!mmt_profile_parse(bundle->data, bundle->length, &err));
+    CHECK(strstr(err.text, "format is 9; this mmtune reads format 1"));
+    *header = before;
+
+    char *odd = malloc(bundle->length + 1);
+    memcpy(odd + 1, bundle->data, bundle->length);
+    CHECK(!mmt_profile_parse(odd + 1, bundle->length, &err));
+    CHECK(strstr(err.text, "multiple of 8"));
+    free(odd);
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder))
+        return 1;
+    struct mmt_text bundle = make("96x96x96,64x64x512", MMT_F32);
+    setenv("XDG_CACHE_HOME", folder, 1);
+    setenv("XDG_DATA_HOME", folder, 1);
+    unsetenv("HOME");
+    test_plans(&bundle);
+    test_lifetime(&bundle);
+    test_named(&bundle);
+    test_foreign(&bundle);
+    test_runs();
+    test_damage(&bundle);
+    test_pointers(&bundle);
+    test_refusals(&bundle);
+    CHECK_EQ_INT(count_files(folder), 0);
+    mmt_text_finish(&bundle);
+    rmdir(folder);
+    return test_end("bundle");
+}
