@@ -416,7 +416,17 @@ MMT_API mmt_status mmt_finish(mmt_device *device, mmt_queue queue, mmt_error *er
 typedef struct mmt_profile mmt_profile;
 
 /* Reads a profile. A file of another format is refused as a whole; an entry that names an
- * unknown template, knob or value is left out, and mmt_profile_warnings says which. */
+ * unknown template, knob or value is left out, and mmt_profile_warnings says which.
+ *
+ * Or reads a bundle, what `mmtune bundle` writes: profiles with compiled kernels. The file
+ * is mapped, and must not be changed until mmt_profile_free. Plans with it take the
+ * kernels that are inside and no others: nothing is compiled, written or read elsewhere.
+ * A shape that it does not list gets the best of its portfolio that is inside, and where
+ * nothing serves mmt_plan_create answers MMT_ERROR_UNSUPPORTED; on a device that it was
+ * not made for, MMT_ERROR_ARGUMENT, and foreign_profile allows another device of the same
+ * architecture. A device of CUDA opens without NVRTC for it. A bundle that is damaged, or
+ * of another version of mmtune, is refused with MMT_ERROR_FORMAT; its kernels are checked
+ * when they are loaded. A bundle is code: load it from where you load libraries from. */
 MMT_API mmt_profile *mmt_profile_load(const char *path, mmt_error *err);
 
 /* All profiles of this device as one: its user's, in $XDG_DATA_HOME/mmtune; a site's, in
@@ -432,12 +442,14 @@ MMT_API mmt_profile *mmt_profile_load(const char *path, mmt_error *err);
 MMT_API mmt_profile *mmt_profile_find(const mmt_device *device, mmt_error *err);
 
 /* Reads a profile from `length` bytes of memory, which the caller keeps: what is in a
- * file, for programs that carry theirs along. Errors and warnings as mmt_profile_load. */
+ * file, for programs that carry theirs along. Errors and warnings as mmt_profile_load. A
+ * bundle is read in place: its bytes begin at a multiple of 8, and stay as they are until
+ * mmt_profile_free. Plans copy what they load. */
 MMT_API mmt_profile *mmt_profile_parse(const char *text, size_t length, mmt_error *err);
 
 /* Several profiles of this device as one of their own, as mmt_profile_find makes one of
- * files: for one problem the entry of the first in the list that has one counts. They may
- * be freed afterwards; what plans measured with them is not part of it.
+ * files: for one problem the entry of the first in the list that has one counts. A
+ * bundle is refused. They may be freed afterwards; what plans measured with them is not part of it.
  * MMT_ERROR_ARGUMENT for no profile, one that is NULL or one of another device. Threads:
  * any number may read the same profiles. */
 MMT_API mmt_profile *mmt_profile_combine(const mmt_device *device,

@@ -75,7 +75,8 @@ bool mmt_rows_tie(const struct mmt_row *a, const struct mmt_row *b);
 
 /* ---- words and JSON that both verbs use ------------------------------------------ */
 
-/* Reads FILE, or what was learned on a device; warnings go to stderr. */
+/* Reads FILE, or what was learned on a device; warnings go to stderr. A bundle is
+ * refused, as its profiles are of several devices. */
 struct mmt_profile *mmt_profile_of(const char *path, const char *device, mmt_error *err);
 
 void mmt_print_problem(const mmt_problem *problem);

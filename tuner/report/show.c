@@ -447,23 +447,29 @@ static int explain_shapes(const char *verb, const char *path, const char *device
 
 /* ---- the verb -------------------------------------------------------------------- */
 
-static int show_bundle(const char *verb, const struct mmt_profile *profile, bool json)
+/* -1 where the file is no bundle. */
+static int show_bundle(const char *verb, const char *path, bool json)
 {
     mmt_error err = { 0 };
-    return mmt_bundle_show(profile->bundle, json, &err) ? mmt_failed(verb, &err)
-                                                        : MMT_EXIT_DONE;
+    struct mmt_bundle *bundle = NULL;
+    int code = -1;
+    if (path && mmt_bundle_map(path, &bundle, &err))
+        code = mmt_failed(verb, &err);
+    else if (bundle)
+        code = mmt_bundle_show(bundle, json, &err) ? mmt_failed(verb, &err)
+                                                   : MMT_EXIT_DONE;
+    mmt_bundle_close(bundle);
+    return code;
 }
 
 static int show_profile(const char *verb, const char *path, const char *device, bool json)
 {
     mmt_error err = { 0 };
     struct mmt_rows rows;
-    struct mmt_profile *profile = mmt_profile_of(path, device, &err);
-    if (profile && profile->bundle) {
-        const int code = show_bundle(verb, profile, json);
-        mmt_profile_free(profile);
+    const int code = show_bundle(verb, path, json);
+    if (code >= 0)
         return code;
-    }
+    struct mmt_profile *profile = mmt_profile_of(path, device, &err);
     if (!profile || mmt_rows_collect(profile, &rows, &err)) {
         mmt_profile_free(profile);
         return mmt_failed(verb, &err);

@@ -90,6 +90,7 @@ static mmt_status run_compiler(const char *source, const char *library, const ch
         "-fsanitize-undefined-trap-on-error",
         "-fPIC",
         "-shared",
+        "-Wl,-Bsymbolic", /* its mmt_gemm is another one than libmmtune's */
         "-I",
         MMT_EMULATION,
         "-include",
