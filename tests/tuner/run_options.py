@@ -20,7 +20,7 @@ def run(words, status, *said):
 
 # ---- names and letters --------------------------------------------------------------------------
 
-VERBS = "tune devices suites templates emit verify regret show diff merge bench recorded run".split()
+VERBS = "tune devices suites templates emit verify regret show diff merge bundle bench recorded run".split()
 STUDIES = ["study " + name for name in "ladder addition cards longvector pyramid cg".split()]
 OPTION = re.compile(r"  (?:-(\w), |    )(--[a-z0-9-]+)( [A-Z]+)?  +(?=\S)")
 
