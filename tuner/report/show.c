@@ -456,8 +456,8 @@ static int show_bundle(const char *verb, const char *path, bool json)
     if (path && mmt_bundle_map(path, &bundle, &err))
         code = mmt_failed(verb, &err);
     else if (bundle)
-        code = mmt_bundle_show(bundle, json, &err) ? mmt_failed(verb, &err)
-                                                   : MMT_EXIT_DONE;
+        code =
+            mmt_bundle_show(bundle, json, &err) ? mmt_failed(verb, &err) : MMT_EXIT_DONE;
     mmt_bundle_close(bundle);
     return code;
 }
