@@ -105,10 +105,9 @@ static const struct row {
                          "what one run of a program computed: its MMTUNE_RUN_ID, or its "
                          "process's number; default: all" },
     [MMT_OPTION_RECORDED] = { "--recorded", 0, NULL, mmt_option_read_flag, "tune, bundle",
-                              "what programs computed here; tuned with the greatest "
-                              "share "
-                              "of time first, and timed beside their library; FILE: a "
-                              "recording in place of the device's own" },
+                              "tune what programs computed here, the greatest share of "
+                              "time first, and find whether ours or their library is "
+                              "faster; FILE: a recording in place of the device's own" },
     [MMT_OPTION_F32] = { "--f32", 0, "NAME", mmt_option_read_choice, "tune, run",
                          "{}; of programs' f32: emulated may also use tensor cores, "
                          "within a bound of its own; default: strict",
@@ -276,7 +275,7 @@ static const struct row {
                           "one JSON document instead of text" },
     [MMT_OPTION_HELP] = { "--help", 'h', NULL, NULL,
                           "tune, devices, suites, templates, emit, verify, regret, show, "
-                          "diff, merge, bench, study, recorded, run",
+                          "diff, merge, bundle, bench, study, recorded, run",
                           "this text" },
 };
 
