@@ -51,7 +51,7 @@ install_into_root() {
     done
     # Every package of ours is a file: those that others need are offered, too.
     local needed
-    for needed in libmmtune0.2; do
+    for needed in libmmtune0.2 mmtune; do
         [ ! -e "$root/usr/share/doc/$needed" ] && wanted+=("/opt/$(basename "$root/opt/$needed"_*.deb)")
     done
     DEBIAN_FRONTEND=noninteractive chroot "$root" apt-get install -y -qq --no-install-recommends "${wanted[@]}" >"$folder/install.log" 2>&1
