@@ -418,15 +418,12 @@ typedef struct mmt_profile mmt_profile;
 /* Reads a profile. A file of another format is refused as a whole; an entry that names an
  * unknown template, knob or value is left out, and mmt_profile_warnings says which.
  *
- * Or reads a bundle, what `mmtune bundle` writes: profiles with compiled kernels. The file
- * is mapped, and must not be changed until mmt_profile_free. Plans with it take the
- * kernels that are inside and no others: nothing is compiled, written or read elsewhere.
- * A shape that it does not list gets the best of its portfolio that is inside, and where
- * nothing serves mmt_plan_create answers MMT_ERROR_UNSUPPORTED; on a device that it was
- * not made for, MMT_ERROR_ARGUMENT, and foreign_profile allows another device of the same
- * architecture. A device of CUDA opens without NVRTC for it. A bundle that is damaged, or
- * of another version of mmtune, is refused with MMT_ERROR_FORMAT; its kernels are checked
- * when they are loaded. A bundle is code: load it from where you load libraries from. */
+ * Or reads a bundle of `mmtune bundle`: profiles with compiled kernels. Its file stays as
+ * it is until mmt_profile_free. Plans with it take the kernels that are inside alone:
+ * nothing is compiled, written or read elsewhere, and NVRTC is not needed. Where nothing
+ * serves, a plan is MMT_ERROR_UNSUPPORTED; on another device MMT_ERROR_ARGUMENT, unless
+ * foreign_profile allows one of the architecture. MMT_ERROR_FORMAT where it is damaged or
+ * of another version. It is code: load it from where you load libraries from. */
 MMT_API mmt_profile *mmt_profile_load(const char *path, mmt_error *err);
 
 /* All profiles of this device as one: its user's, in $XDG_DATA_HOME/mmtune; a site's, in
@@ -442,16 +439,15 @@ MMT_API mmt_profile *mmt_profile_load(const char *path, mmt_error *err);
 MMT_API mmt_profile *mmt_profile_find(const mmt_device *device, mmt_error *err);
 
 /* Reads a profile from `length` bytes of memory, which the caller keeps: what is in a
- * file, for programs that carry theirs along. Errors and warnings as mmt_profile_load. A
- * bundle is read in place: its bytes begin at a multiple of 8, and stay as they are until
- * mmt_profile_free. Plans copy what they load. */
+ * file. Errors and warnings as mmt_profile_load. A bundle is read in place: its bytes begin
+ * at a multiple of 8, and stay as they are until mmt_profile_free. */
 MMT_API mmt_profile *mmt_profile_parse(const char *text, size_t length, mmt_error *err);
 
 /* Several profiles of this device as one of their own, as mmt_profile_find makes one of
- * files: for one problem the entry of the first in the list that has one counts. A
- * bundle is refused. They may be freed afterwards; what plans measured with them is not part of it.
- * MMT_ERROR_ARGUMENT for no profile, one that is NULL or one of another device. Threads:
- * any number may read the same profiles. */
+ * files: for one problem the entry of the first in the list that has one counts. They may
+ * be freed afterwards; what plans measured is not part of it. MMT_ERROR_ARGUMENT for no
+ * profile, one that is NULL, a bundle or of another device. Threads: any number may read
+ * the same profiles. */
 MMT_API mmt_profile *mmt_profile_combine(const mmt_device *device,
                                          const mmt_profile *const *profiles, size_t count,
                                          mmt_error *err);
@@ -467,10 +463,8 @@ MMT_API mmt_status mmt_profile_store(const mmt_profile *profile, const mmt_devic
  * the profile. */
 MMT_API const char *mmt_profile_warnings(const mmt_profile *profile);
 
-/* The files that a profile stands in, one a line: one, or those that mmt_profile_find and
- * mmt_profile_combine put together, that counts most first; none for a text from memory.
- * Of a path longer than 1023 bytes, its end. Writes at most `size` bytes, always
- * terminated; returns the length that the whole text has. */
+/* The files that a profile stands in, one a line, that counts most first; of paths longer
+ * than 1023 bytes the end. Writes and returns as mmt_plan_describe. */
 MMT_API size_t mmt_profile_files(const mmt_profile *profile, char *text, size_t size);
 
 /* Frees a profile; NULL is allowed. */

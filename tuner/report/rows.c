@@ -229,9 +229,10 @@ struct mmt_profile *mmt_profile_of(const char *path, const char *device, mmt_err
     struct mmt_profile *profile =
         path ? mmt_profile_load(path, err) : find_profile(device, err);
     if (profile && profile->bundle) {
-        mmt_fail(err, MMT_ERROR_ARGUMENT,
-                 "'%s' is a bundle; it must be a profile, such as one that it was made of",
-                 path);
+        mmt_fail(
+            err, MMT_ERROR_ARGUMENT,
+            "'%s' is a bundle; it must be a profile, such as one that it was made of",
+            path);
         mmt_profile_free(profile);
         return NULL;
     }
