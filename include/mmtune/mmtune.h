@@ -386,8 +386,8 @@ MMT_API mmt_status mmt_buffer_create(mmt_device *device, size_t bytes,
                                      mmt_operand *buffer, mmt_error *err);
 MMT_API void mmt_buffer_free(mmt_device *device, mmt_operand buffer);
 
-/* Copy between host and device; both wait for the device's own queue and for the copy.
- * What was written every queue of the device sees. */
+/* Copy between host and device; both wait for the device's own queue and for the copy,
+ * which every queue of the device sees. */
 MMT_API mmt_status mmt_buffer_write(mmt_device *device, mmt_operand to, const void *from,
                                     size_t bytes, mmt_error *err);
 MMT_API mmt_status mmt_buffer_read(mmt_device *device, void *to, mmt_operand from,
@@ -397,8 +397,8 @@ MMT_API mmt_status mmt_buffer_read(mmt_device *device, void *to, mmt_operand fro
  * mmt_buffer_write and mmt_buffer_read copy bytes. Leading dimensions, of the device's
  * memory and of the host's, are in elements of the type; 0 means "no gap". What stands
  * between the rows is left as it is. MMT_ERROR_ARGUMENT for a leading dimension below
- * `columns` and, with OpenCL, for a buffer that is shorter than the matrix. A copy of no
- * elements does nothing. Threads: as the device. */
+ * `columns` and, with OpenCL, for a buffer shorter than the matrix. Threads: as the
+ * device. */
 MMT_API mmt_status mmt_matrix_write(mmt_device *device, mmt_operand to, int64_t ld_device,
                                     const void *from, int64_t ld_host, mmt_type type,
                                     int64_t rows, int64_t columns, mmt_error *err);
@@ -420,10 +420,10 @@ typedef struct mmt_profile mmt_profile;
  *
  * Or reads a bundle of `mmtune bundle`: profiles with compiled kernels. Its file stays as
  * it is until mmt_profile_free. Plans with it take the kernels that are inside alone:
- * nothing is compiled, written or read elsewhere, and NVRTC is not needed. Where nothing
- * serves, a plan is MMT_ERROR_UNSUPPORTED; on another device MMT_ERROR_ARGUMENT, unless
- * foreign_profile allows one of the architecture. MMT_ERROR_FORMAT where it is damaged or
- * of another version. It is code: load it from where you load libraries from. */
+ * nothing is compiled, written or read elsewhere. Where none serves, a plan is
+ * MMT_ERROR_UNSUPPORTED; on another device MMT_ERROR_ARGUMENT, unless foreign_profile
+ * allows one of the architecture. MMT_ERROR_FORMAT where it is damaged or of another
+ * version. It is code: load it from where you load libraries from. */
 MMT_API mmt_profile *mmt_profile_load(const char *path, mmt_error *err);
 
 /* All profiles of this device as one: its user's, in $XDG_DATA_HOME/mmtune; a site's, in
@@ -439,23 +439,21 @@ MMT_API mmt_profile *mmt_profile_load(const char *path, mmt_error *err);
 MMT_API mmt_profile *mmt_profile_find(const mmt_device *device, mmt_error *err);
 
 /* Reads a profile from `length` bytes of memory, which the caller keeps: what is in a
- * file. Errors and warnings as mmt_profile_load. A bundle is read in place: its bytes begin
- * at a multiple of 8, and stay as they are until mmt_profile_free. */
+ * file. Errors and warnings as mmt_profile_load. A bundle is read in place: its bytes
+ * begin at a multiple of 8, and stay as they are until mmt_profile_free. */
 MMT_API mmt_profile *mmt_profile_parse(const char *text, size_t length, mmt_error *err);
 
-/* Several profiles of this device as one of their own, as mmt_profile_find makes one of
- * files: for one problem the entry of the first in the list that has one counts. They may
- * be freed afterwards; what plans measured is not part of it. MMT_ERROR_ARGUMENT for no
- * profile, one that is NULL, a bundle or of another device. Threads: any number may read
- * the same profiles. */
+/* Several profiles of this device as one, as mmt_profile_find makes one of files: for one
+ * problem the entry of the first in the list that has one counts. They may be freed
+ * afterwards; what plans measured is not part of it. MMT_ERROR_ARGUMENT for none, one
+ * that is NULL, a bundle or of another device. Any number of threads may share them. */
 MMT_API mmt_profile *mmt_profile_combine(const mmt_device *device,
                                          const mmt_profile *const *profiles, size_t count,
                                          mmt_error *err);
 
 /* Writes what plans of this profile measured (MMT_EFFORT_MEASURE) into the user's folder,
  * beside the device's profile: later mmt_profile_find has it. Problems that were tuned
- * into that profile meanwhile are left out. Any number of processes may do so at once.
- * Nothing is written where nothing was measured. */
+ * into that profile meanwhile are left out. Any number of processes may do so at once. */
 MMT_API mmt_status mmt_profile_store(const mmt_profile *profile, const mmt_device *device,
                                      mmt_error *err);
 
@@ -463,8 +461,8 @@ MMT_API mmt_status mmt_profile_store(const mmt_profile *profile, const mmt_devic
  * the profile. */
 MMT_API const char *mmt_profile_warnings(const mmt_profile *profile);
 
-/* The files that a profile stands in, one a line, that counts most first; of paths longer
- * than 1023 bytes the end. Writes and returns as mmt_plan_describe. */
+/* The files that a profile stands in, one a line, the one that counts most first. Writes
+ * and returns as mmt_plan_describe. */
 MMT_API size_t mmt_profile_files(const mmt_profile *profile, char *text, size_t size);
 
 /* Frees a profile; NULL is allowed. */
