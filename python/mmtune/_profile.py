@@ -45,7 +45,7 @@ class Profile:
 
     def _files(self) -> list[dict[str, Any]]:
         if self._read is None:
-            self._read = [json.loads(Path(path).read_text(encoding="utf-8")) for path in self.layers]
+            self._read = [_contents(path) for path in self.layers]
         return self._read
 
     @property
@@ -72,6 +72,14 @@ class Profile:
 
     def __repr__(self) -> str:
         return f"<mmtune.Profile {', '.join(self.layers) or 'of no file'}>"
+
+
+def _contents(path: str) -> dict[str, Any]:
+    text = Path(path).read_bytes()
+    if not text.lstrip().startswith(b"{"):
+        raise ValueError(f"'{path}' is a bundle, whose contents are not told here: `mmtune show {path} --json` prints them")
+    contents: dict[str, Any] = json.loads(text)
+    return contents
 
 
 def _row(entry: dict[str, Any]) -> dict[str, Any]:
