@@ -18,7 +18,7 @@ static const char about[] =
     "At the end it tells on stderr what became of the calls.\n\n"
     "`mmtune run --record -- python serve.py` takes nothing over and records what is\n"
     "multiplied, `mmtune --device 0 --recorded` tunes that, and from then on\n"
-    "`mmtune run -- python serve.py` runs faster, never slower.\n\n"
+    "`mmtune run -- python serve.py` uses ours where it was measured to be faster.\n\n"
     "Exit status: the program's, or 128 and the signal that killed it; 126 where it\n"
     "cannot be started, 127 where there is none; 1 failed, 2 wrong usage.\n";
 
