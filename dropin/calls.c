@@ -200,7 +200,9 @@ static bool start_keeper(struct mmt_calls *calls)
 /* Under the lock. */
 static void enter(struct mmt_calls *calls)
 {
-    if (!all.count) {
+    static bool watched;
+    if (!watched) {
+        watched = true;
         pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
         mmt_calls_watch_exit();
     }

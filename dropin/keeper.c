@@ -85,7 +85,8 @@ static size_t decide(struct mmt_calls *calls, mmt_device *device,
     slot->saves = verdict->theirs - verdict->ours;
     slot->label = print_label(calls, verdict);
     atomic_store_explicit(&slot->plan, plan, memory_order_release);
-    return verdict->call.workspace ? 0 : mmt_plan_workspace(plan);
+    /* The same kind may come from handles with a workspace and without. */
+    return call->client == MMT_CLIENT_CUBLAS ? mmt_plan_workspace(plan) : 0;
 }
 
 static size_t decide_all(struct mmt_calls *calls, mmt_device *device,

@@ -105,16 +105,25 @@ EXPORT unsigned la_version(unsigned version)
 
 EXPORT unsigned la_objopen(struct link_map *map, Lmid_t namespace, uintptr_t *cookie)
 {
-    *cookie = identify(map->l_name);
-    if (*cookie == OURS && namespace == LM_ID_BASE)
+    const uintptr_t is = identify(map->l_name);
+    *cookie = is == ANOTHER ? (uintptr_t) map : is;
+    if (is == OURS && namespace == LM_ID_BASE)
         ours = map;
-    return *cookie == CUBLAS ? LA_FLG_BINDTO : *cookie == ANOTHER ? LA_FLG_BINDFROM : 0;
+    return is == CUBLAS ? LA_FLG_BINDTO : is == ANOTHER ? LA_FLG_BINDFROM : 0;
+}
+
+/* Who has the name itself, a tracer say, wants cuBLAS's: ours would ask it again. */
+static uintptr_t find_ours(uintptr_t from, uintptr_t to, const char *name)
+{
+    if (!ours || to != CUBLAS || from == OURS || from == CUBLAS ||
+        find_symbol((const struct link_map *) from, name))
+        return 0;
+    return find_symbol(ours, name);
 }
 
 EXPORT uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned index, uintptr_t *from,
                               uintptr_t *to, unsigned *flags, const char *name)
 {
-    const uintptr_t instead =
-        ours && *from == ANOTHER && *to == CUBLAS ? find_symbol(ours, name) : 0;
+    const uintptr_t instead = find_ours(*from, *to, name);
     return instead ? instead : symbol->st_value;
 }

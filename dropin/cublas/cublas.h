@@ -73,12 +73,15 @@ enum {
     LT_DESC_EPILOGUE = 7,
     LT_DESC_BIAS = 8,
     LT_DESC_BIAS_STRIDE = 10,
+    LT_DESC_SM_COUNT = 15,
     LT_DESC_SCALE_A = 17,
     LT_DESC_SCALE_B = 18,
     LT_DESC_SCALE_C = 19,
     LT_DESC_SCALE_D = 20,
     LT_DESC_AMAX_D = 21,
     LT_DESC_BIAS_TYPE = 26,
+    LT_DESC_AWAITED = 29, /* counters that chunks of A and B are waited for by */
+    LT_DESC_TOLD = 30,    /* and by which chunks of D are told */
     LT_DESC_EMULATION = 38,
 };
 

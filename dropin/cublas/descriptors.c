@@ -35,6 +35,14 @@ static bool has_pointer(void *desc, int attribute)
     return !get(desc, attribute, &pointer, sizeof pointer, NULL) && pointer;
 }
 
+static bool has_count(void *desc, int attribute)
+{
+    __typeof__(&cublasLtMatmulDescGetAttribute) get =
+        MMT_REAL(cublasLtMatmulDescGetAttribute);
+    int32_t count = 0;
+    return !get(desc, attribute, &count, sizeof count, NULL) && count;
+}
+
 static bool ask_desc(void *desc, struct mmt_desc *out)
 {
     __typeof__(&cublasLtMatmulDescGetAttribute) get =
@@ -56,6 +64,8 @@ static bool ask_desc(void *desc, struct mmt_desc *out)
     for (int which = LT_DESC_SCALE_A; which <= LT_DESC_AMAX_D; which++)
         out->scales |= has_pointer(desc, which);
     out->emulation = has_pointer(desc, LT_DESC_EMULATION);
+    out->shares = has_count(desc, LT_DESC_SM_COUNT) ||
+                  has_pointer(desc, LT_DESC_AWAITED) || has_pointer(desc, LT_DESC_TOLD);
     return true;
 #undef GET
 }

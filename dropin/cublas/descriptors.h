@@ -25,6 +25,7 @@ struct mmt_desc {
     const void *bias;
     bool scales; /* there are scale pointers, or one for the largest magnitude */
     bool emulation;
+    bool shares; /* leaves multiprocessors to others, or computes along with them */
 };
 
 /* False where the library does not tell. Any thread. */

@@ -43,6 +43,8 @@ static const char *check_desc(const struct mmt_desc *desc, const struct mmt_layo
         return "scale pointers";
     if (desc->emulation)
         return "emulation";
+    if (desc->shares)
+        return "a count of multiprocessors, or counters of chunks";
     if (!(desc->epilogue & LT_EPILOGUE_BIAS))
         return NULL;
     if (!desc->bias)

@@ -1,6 +1,7 @@
 #include "dropin/cublas/real.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static const char *const names[MMT_NUM_REAL] = {
 
 struct search {
     const char *file; /* how its name begins */
-    char path[256];
+    char path[PATH_MAX];
 };
 
 static int is_it(struct dl_phdr_info *object, size_t size, void *context)
@@ -35,7 +36,7 @@ static int is_it(struct dl_phdr_info *object, size_t size, void *context)
     return 1;
 }
 
-static bool find_loaded(const char *file, char path[256])
+static bool find_loaded(const char *file, char path[PATH_MAX])
 {
     struct search search = { .file = file };
     const bool found = dl_iterate_phdr(is_it, &search) != 0;
@@ -46,7 +47,7 @@ static bool find_loaded(const char *file, char path[256])
 static void *find_in_loaded(const char *name)
 {
     const bool lt = !strncmp(name, "cublasLt", 8);
-    char path[256];
+    char path[PATH_MAX];
     void *library, *found;
 
     if (!find_loaded(lt ? "libcublasLt.so" : "libcublas.so", path) ||
@@ -69,10 +70,15 @@ void *mmt_real_find(enum mmt_real which)
 
 /* ---- which it is ----------------------------------------------------------------- */
 
+/* A recording has no longer ones. */
 void mmt_real_path(char path[256])
 {
-    if (!find_loaded("libcublas.so", path))
-        find_loaded("libcublasLt.so", path);
+    char whole[PATH_MAX];
+    if (!find_loaded("libcublas.so", whole))
+        find_loaded("libcublasLt.so", whole);
+    path[0] = '\0';
+    if (strlen(whole) < 256)
+        strcpy(path, whole);
 }
 
 void mmt_real_name(char name[48])

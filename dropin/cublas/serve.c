@@ -1,5 +1,7 @@
 #include "dropin/cublas/serve.h"
 
+#include <stdatomic.h>
+
 #include "dropin/cublas/real.h"
 
 /* The library's calls to itself pass. */
@@ -87,6 +89,7 @@ static mmt_status execute(struct mmt_served *served, struct mmt_slot *slot,
     if (options->ranges)
         mmt_range_push(mmt_slot_label(slot));
     if (options->check && !mmt_driver_captures(served->driver, request->stream) &&
+        !mmt_driver_captures(served->driver, NULL) &&
         (number = mmt_slot_take_check(slot))) {
         depth++;
         status = mmt_check_call(served, slot, request, plan, args, number == 1);
@@ -99,13 +102,24 @@ static mmt_status execute(struct mmt_served *served, struct mmt_slot *slot,
     return status;
 }
 
+/* Launches through one workspace follow each other: while a thread queues them, what
+ * another thread would queue with the same workspace passes. */
+enum { FLAGS = 64 };
+static atomic_flag in_use[FLAGS];
+
+static atomic_flag *flag_of(const mmt_operand *workspace)
+{
+    return workspace->handle ? &in_use[workspace->handle / 256 % FLAGS] : NULL;
+}
+
 /* Whether ours computed it; why not, to *fate. */
 static bool take_over(struct mmt_served *served, struct mmt_slot *slot,
                       const struct mmt_request *request, const mmt_plan *plan,
                       enum mmt_fate *fate)
 {
     mmt_args args;
-    mmt_operand workspace;
+    mmt_operand workspace = { 0, 0 };
+    atomic_flag *flag;
 
     *fate = MMT_FATE_TAKEN;
     if (!is_aligned(request))
@@ -114,10 +128,17 @@ static bool take_over(struct mmt_served *served, struct mmt_slot *slot,
         *fate = MMT_FATE_WORKSPACE;
     if (*fate != MMT_FATE_TAKEN)
         return false;
+    flag = flag_of(&workspace);
+    if (flag && atomic_flag_test_and_set_explicit(flag, memory_order_acquire)) {
+        *fate = MMT_FATE_WORKSPACE;
+        return false;
+    }
     args = make_args(request);
     args.workspace = workspace;
     if (execute(served, slot, request, plan, &args))
         *fate = MMT_FATE_FAILED;
+    if (flag)
+        atomic_flag_clear_explicit(flag, memory_order_release);
     return *fate == MMT_FATE_TAKEN;
 }
 

@@ -109,7 +109,7 @@ KINDS = {"ta=1,m=8,n=12,k=24": "f32 nt 12x8x24", "tb=1,n=9": "f32 tn 9x16x20",
          "pad=4": "f32 nn 12x16x20 lda=24 ldb=20 ldc=20",
          "type=1,compute=70": "f64 nn 12x16x20", "type=1,compute=70,ex=1,n=8,beta=1": "f64 nn 8x16x20",
          "type=14": "bf16 nn 12x16x20", "type=14,out=0": "bf16 nn 12x16x20 out=f32",
-         "type=2,compute=64,alpha=0.5": "f16 nn 12x16x20", "type=3,out=10,compute=72,alpha=2": "i8 nn 12x16x20",
+         "type=2,alpha=0.5": "f16 nn 12x16x20", "type=3,out=10,compute=72,alpha=2": "i8 nn 12x16x20",
          "compute=77": "tf32 nn 12x16x20", "batch=3": "f32 nn 12x16x20 batch=3",
          "type=1,compute=70,batch=2": "f64 nn 12x16x20 batch=2", "type=14,batch=5,ta=1": "bf16 nt 12x16x20 batch=5"}
 

@@ -111,7 +111,7 @@ static void test_f32(void)
 #define TF32 "gemm tf32 nn 12x8x16"
         { CUBLAS_32F, 0, MMT_AS_ASKED, MMT_F32_STRICT, F32 },
         { CUBLAS_32F, 0, MMT_AS_ASKED, MMT_F32_EMULATED, F32 },
-        { CUBLAS_32F, CUBLAS_TENSOR_OP_MATH, MMT_AS_ASKED, MMT_F32_STRICT, F32 },
+        { CUBLAS_32F, CUBLAS_TENSOR_OP_MATH, MMT_AS_ASKED, MMT_F32_STRICT, "math mode" },
         { CUBLAS_32F, CUBLAS_TF32_MATH, MMT_AS_ASKED, MMT_F32_STRICT, TF32 },
         { CUBLAS_32F, CUBLAS_TF32_MATH | 16, MMT_AS_ASKED, MMT_F32_STRICT, TF32 },
         { CUBLAS_32F, CUBLAS_TF32_MATH, MMT_NEVER_TF32, MMT_F32_STRICT, F32 },
@@ -152,7 +152,7 @@ static void test_types(void)
         { CUDA_16BF, CUDA_16BF, CUBLAS_32F_PEDANTIC, "compute type" },
         { CUDA_16F, CUDA_16F, CUBLAS_32F, "gemm f16 nn 12x8x16" },
         { CUDA_16F, CUDA_32F, CUBLAS_32F, "gemm f16 nn 12x8x16 out=f32" },
-        { CUDA_16F, CUDA_16F, CUBLAS_16F, "gemm f16 nn 12x8x16" },
+        { CUDA_16F, CUDA_16F, CUBLAS_16F, "compute type" },
         { CUDA_16F, CUDA_32F, CUBLAS_16F, "compute type" },
         { CUDA_16F, CUDA_16F, 65, "compute type" },
         { CUDA_8I, CUDA_32I, CUBLAS_32I, "gemm i8 nn 12x8x16" },

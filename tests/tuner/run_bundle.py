@@ -37,6 +37,7 @@ def unlock(folder):
 
 def main(mmtune, use, sources, library, card, *compiler):
     top = tempfile.mkdtemp()
+    mmtune, use, library = (os.path.abspath(path) for path in (mmtune, use, library))
     making = dict(os.environ, HOME=top, XDG_CACHE_HOME=top + "/cache", XDG_DATA_HOME=top + "/data",
                   LD_LIBRARY_PATH=card, MMTUNE_NVRTC="", MMT_FAKE_CARDS=sources + "/tests/data/one_card.txt")
     root = top + "/root"
