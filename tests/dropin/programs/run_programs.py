@@ -17,6 +17,7 @@ sys.path.insert(0, dirname(dirname(dirname(abspath(__file__)))) + "/tuner")
 from checks import check, end, make_home, write  # noqa: E402
 
 MMTUNE, AUDIT, PROGRAMS, FAKES, CARD = sys.argv[1:6]
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup no shell below could trap it
 folder, environment = make_home()
 environment.update(XDG_STATE_HOME=folder + "/state", MMT_FAKE_CARDS=write(folder, "cards", "0000:65:00.0 50 2000 0\n"),
                    MMT_FAKE_CUBLAS_US="10")
