@@ -244,7 +244,7 @@ static int more_samples_first(const void *a, const void *b)
 typedef mmt_status take_sample(const struct collecting *c, const mmt_problem *sample,
                                void *context);
 
-/* Packed, and with rows that are aligned nowhere. */
+/* Packed, and with rows of odd leading dimensions. */
 static mmt_status take_both(const struct collecting *c, mmt_problem *sample,
                             take_sample *take, void *context)
 {
