@@ -53,8 +53,11 @@ def make_classes(torch):
                 cache[0][:, :, -1:].copy_(k)
                 cache[1][:, :, -1:].copy_(v)
                 k, v = cache
-            k, v = (t.repeat_interleave(HEADS // KV_HEADS, dim=1) for t in (k, v))
-            y = functional.scaled_dot_product_attention(q, k, v, is_causal=cache is None)
+            # Flash attention shares keys and values among heads; it takes 16-bit types alone.
+            grouped = x.dtype != torch.float32
+            if not grouped:
+                k, v = (t.repeat_interleave(HEADS // KV_HEADS, dim=1) for t in (k, v))
+            y = functional.scaled_dot_product_attention(q, k, v, is_causal=cache is None, enable_gqa=grouped)
             return self.o(y.transpose(1, 2).reshape(batch, tokens, HIDDEN))
 
     class Layer(nn.Module):

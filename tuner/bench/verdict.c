@@ -10,14 +10,18 @@
 enum {
     OURS = -1,
     LANES = 1 + MMT_MOST_CALLED_WAYS,
-    ROUNDS = 15,
+    ROUNDS = 15, /* usually: fewer where it is clear, twice as many where it is close */
+    FEW_ROUNDS = ROUNDS / 3,
     MOST_ROUNDS = 2 * ROUNDS,
     MOST_CALLS =
         128, /* of a sample: of some launches each, as many as a queue holds back */
 };
 
-/* A speed-up that is nearer to the margin is measured again. */
-static const double close_call = 0.015;
+/* More rounds are taken while the speed-up is nearer to the margin than that. */
+static const struct {
+    int rounds;
+    double nearer;
+} stages[] = { { FEW_ROUNDS, 0.1 }, { ROUNDS, 0.015 }, { MOST_ROUNDS, 0 } };
 
 /* Calls before the first sample take so long: code is loaded, the clock rises. */
 static const double warm_seconds = 5e-3;
@@ -115,13 +119,12 @@ static mmt_status warm_up(struct match *match, struct lane *lane, double sample,
 /* ---- rounds --------------------------------------------------------------------------
  */
 
+/* Goes on until each has so many samples. */
 static mmt_status take_rounds(struct match *match, int rounds, mmt_error *err)
 {
     double seconds;
     mmt_status status = MMT_OK;
-    for (int i = 0; i < match->num_lanes; i++)
-        match->lanes[i].num_samples = 0;
-    for (int round = 0; round < rounds && !status; round++)
+    for (int round = match->lanes[0].num_samples; round < rounds && !status; round++)
         for (int i = 0; i < match->num_lanes && !status; i++) {
             const int at = round % 2 ? match->num_lanes - 1 - i : i;
             struct lane *lane = &match->lanes[at];
@@ -151,10 +154,9 @@ static void conclude(const struct match *match, struct mmt_called_times *out)
     }
 }
 
-static bool is_close(const struct mmt_called_times *times)
+static double distance_of(const struct mmt_called_times *times)
 {
-    const double speedup = times->theirs.median / times->ours.median;
-    return fabs(speedup - (1 + MMT_FASTER_MARGIN)) < close_call;
+    return fabs(times->theirs.median / times->ours.median - (1 + MMT_FASTER_MARGIN));
 }
 
 static mmt_status play(struct match *match, double seconds, struct mmt_called_times *out,
@@ -164,14 +166,13 @@ static mmt_status play(struct match *match, double seconds, struct mmt_called_ti
     mmt_status status = MMT_OK;
     for (int i = 0; i < match->num_lanes && !status; i++)
         status = warm_up(match, &match->lanes[i], sample, err);
-    if (!status)
-        status = take_rounds(match, ROUNDS, err);
-    if (!status)
+    for (size_t i = 0; i < sizeof stages / sizeof *stages && !status; i++) {
+        status = take_rounds(match, stages[i].rounds, err);
+        if (status)
+            break;
         conclude(match, out);
-    if (!status && is_close(out)) {
-        status = take_rounds(match, MOST_ROUNDS, err);
-        if (!status)
-            conclude(match, out);
+        if (distance_of(out) >= stages[i].nearer)
+            break;
     }
     return status;
 }

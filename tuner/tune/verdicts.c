@@ -9,9 +9,9 @@
 #include "tuner/tune/tune.h"
 
 /* Seconds of sampling, and what a verdict takes besides; a part of the budget that all
- * may take at most; and a worker may take so many times a candidate's limit, as loading a
- * large library from a disk is slow. */
-static const double sampling = 0.4, besides = 1, part_of_budget = 0.4, patience = 6;
+ * may take at most, since a call without a verdict gains nothing; and a worker may take
+ * so many times a candidate's limit, as loading a large library from a disk is slow. */
+static const double sampling = 0.4, besides = 1, part_of_budget = 0.6, patience = 6;
 
 /* Kernels of known portfolios that are timed for a call, and seconds for each. */
 enum { MOST_PROMISING = 4 };
