@@ -7,6 +7,8 @@
 static const char *const clients[MMT_NUM_CLIENTS] = { "mmtune", "cublas", "cublaslt",
                                                       "blas" };
 
+static const char *const computes[MMT_NUM_COMPUTES] = { "usual", "16f", "16f_pedantic" };
+
 static const char *const fates[MMT_NUM_FATES] = {
     [MMT_FATE_TAKEN] = "taken",         [MMT_FATE_RECORDED] = "recorded",
     [MMT_FATE_UNKNOWN] = "no verdict",  [MMT_FATE_SLOWER] = "library faster",
@@ -34,6 +36,25 @@ int mmt_client_parse(const char *name)
     return parse(clients, MMT_NUM_CLIENTS, name);
 }
 
+const char *mmt_compute_name(enum mmt_compute compute)
+{
+    return computes[compute];
+}
+
+int mmt_compute_parse(const char *name)
+{
+    return parse(computes, MMT_NUM_COMPUTES, name);
+}
+
+void mmt_call_print_caller(const struct mmt_call *call, struct mmt_text *text)
+{
+    mmt_text_add(text, mmt_client_name(call->client));
+    if (call->compute)
+        mmt_text_addf(text, ", %s", mmt_compute_name(call->compute));
+    if (call->adds)
+        mmt_text_add(text, ", beta");
+}
+
 const char *mmt_fate_name(enum mmt_fate fate)
 {
     return fates[fate];
@@ -46,7 +67,7 @@ int mmt_fate_parse(const char *name)
 
 bool mmt_call_equal(const struct mmt_call *a, const struct mmt_call *b)
 {
-    return a->client == b->client && a->adds == b->adds &&
+    return a->client == b->client && a->adds == b->adds && a->compute == b->compute &&
            mmt_problem_equal(&a->problem, &b->problem);
 }
 
@@ -64,7 +85,7 @@ uint64_t mmt_call_hash(const struct mmt_call *call)
         (unsigned) problem->op << 5 | (unsigned) problem->type << 8 |
         (unsigned) problem->out << 12 | (unsigned) problem->trans_a << 16 |
         (unsigned) problem->trans_b << 18 | (unsigned) problem->bias << 20 |
-        (unsigned) problem->activation << 22;
+        (unsigned) problem->activation << 22 | (unsigned) call->compute << 26;
     const int64_t sizes[] = { problem->m,       problem->n,        problem->k,
                               problem->lda,     problem->ldb,      problem->ldc,
                               problem->batch,   problem->stride_a, problem->stride_b,

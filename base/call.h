@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "base/problem.h"
+#include "base/text.h"
 
 /* Whom the program asked. */
 enum mmt_client {
@@ -19,14 +20,21 @@ enum mmt_client {
 };
 enum { MMT_NUM_CLIENTS = MMT_CLIENT_BLAS + 1 };
 
+/* What the program lets its library accumulate in, where that is less than usual for the
+ * type: f16 by CUBLAS_COMPUTE_16F or _16F_PEDANTIC, whose alpha and beta are f16, too.
+ * The library has other kernels for these. Ours accumulate in f32 all the same. */
+enum mmt_compute { MMT_COMPUTE_USUAL, MMT_COMPUTE_16F, MMT_COMPUTE_16F_PEDANTIC };
+enum { MMT_NUM_COMPUTES = MMT_COMPUTE_16F_PEDANTIC + 1 };
+
 /* What a program asked for, as far as a kernel's time and its right to serve depend on
  * it. Zero all of it before filling it in: calls are hashed as bytes are. */
 struct mmt_call {
     enum mmt_client client;
     mmt_problem problem; /* row-major and normalised */
     bool adds;           /* beta is not 0 */
-    size_t workspace;    /* bytes that the caller gave its library for this; 0: none, the
-                          * library takes its own */
+    enum mmt_compute compute;
+    size_t workspace; /* bytes that the caller gave its library for this; 0: none, the
+                       * library takes its own */
 };
 
 /* What became of a call. */
@@ -49,6 +57,13 @@ enum { MMT_NUM_FATES = MMT_FATE_CONTEXT + 1 };
 /* "cublas", "cublaslt", …; and back, or -1. */
 const char *mmt_client_name(enum mmt_client client);
 int mmt_client_parse(const char *name);
+
+/* "usual", "16f", "16f_pedantic"; and back, or -1. */
+const char *mmt_compute_name(enum mmt_compute compute);
+int mmt_compute_parse(const char *name);
+
+/* Adds who was asked, and how: "cublas", "cublaslt, 16f, beta". */
+void mmt_call_print_caller(const struct mmt_call *call, struct mmt_text *text);
 
 /* "taken", "no verdict", …: short words for tables; and back, or -1. */
 const char *mmt_fate_name(enum mmt_fate fate);

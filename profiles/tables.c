@@ -31,6 +31,10 @@ static const struct mmt_word clients[] = { { MMT_CLIENT_CUBLAS, "cublas" },
                                            { MMT_CLIENT_CUBLASLT, "cublaslt" },
                                            { MMT_CLIENT_BLAS, "blas" },
                                            { 0 } };
+static const struct mmt_word computes[] = { { MMT_COMPUTE_USUAL, "usual" },
+                                            { MMT_COMPUTE_16F, "16f" },
+                                            { MMT_COMPUTE_16F_PEDANTIC, "16f_pedantic" },
+                                            { 0 } };
 static const struct mmt_word f32_modes[] = { { MMT_F32_STRICT, "strict" },
                                              { MMT_F32_EMULATED, "emulated" },
                                              { 0 } };
@@ -278,6 +282,7 @@ const struct mmt_field mmt_fields_verdict[] = {
     ROW(WORD, "client", call.client, .words = clients),
     ROW(OBJECT, "problem", call.problem, .fields = problem, .finish = check_problem),
     ROW(BOOL, "adds", call.adds, MAY_LACK),
+    ROW(WORD, "compute", call.compute, .words = computes, MAY_LACK),
     ROW(SIZE, "workspace_bytes", call.workspace, MAY_LACK),
     ROW(WORD, "f32_mode", f32_mode, .words = f32_modes),
     ROW(TEMPLATE, "template", config),

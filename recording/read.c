@@ -80,12 +80,15 @@ static bool read_call(const json_t *line, struct mmt_call *call, const char **wh
     const json_t *adds = json_object_get(line, "adds");
     const char *problem = json_string_value(json_object_get(line, "call"));
     const char *client = json_string_value(json_object_get(line, "client"));
+    const char *compute = json_string_value(json_object_get(line, "compute"));
     const int which = client ? mmt_client_parse(client) : -1;
+    const int by = compute ? mmt_compute_parse(compute) : MMT_COMPUTE_USUAL;
     int64_t workspace = 0;
 
     *why = !problem                         ? "it has no \"call\""
            : which < 0                      ? "its \"client\" is unknown"
            : adds && !json_is_boolean(adds) ? "its \"adds\" is not true or false"
+           : by < 0                         ? "its \"compute\" is unknown"
            : !read_count(json_object_get(line, "workspace"), &workspace)
                ? "its \"workspace\" is no number of bytes"
                : NULL;
@@ -93,6 +96,7 @@ static bool read_call(const json_t *line, struct mmt_call *call, const char **wh
         *why = err->text;
     call->client = which < 0 ? 0 : which;
     call->adds = json_is_true(adds);
+    call->compute = by < 0 ? 0 : by;
     call->workspace = (size_t) workspace;
     return !*why;
 }

@@ -85,6 +85,8 @@ void mmt_recorded_print(const struct mmt_recorded *it, struct mmt_text *text)
     mmt_text_addf(text, "\",\"client\":\"%s\"", mmt_client_name(it->call.client));
     if (it->call.adds)
         mmt_text_add(text, ",\"adds\":true");
+    if (it->call.compute)
+        mmt_text_addf(text, ",\"compute\":\"%s\"", mmt_compute_name(it->call.compute));
     if (it->call.workspace)
         mmt_text_addf(text, ",\"workspace\":%zu", it->call.workspace);
     add_string(text, "library", it->library);

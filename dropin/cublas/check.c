@@ -13,8 +13,8 @@
  * hardware's tanh is no nearer. Where the program allows sums in f16, u is that of f16.
  * 4 v is for libraries that
  * add up parts of a sum in C's type. 1.13 is the steepest slope of an activation. k
- * counts as 2^16 at most. Where one of them is not finite both must be. Of whole numbers
- * both are the same. */
+ * counts as 2^16 at most. Where one of them is not finite both must be, but that sums in
+ * f16 may overflow in the library alone. Of whole numbers both are the same. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,8 +152,10 @@ static double excess(const struct copies *it, int64_t z, int64_t i, int64_t j)
     const double ours = read_number(p->out, it->ours + at);
     const double theirs = read_number(p->out, it->theirs + at);
 
-    if (!isfinite(ours) || !isfinite(theirs))
-        return isfinite(ours) == isfinite(theirs) ? 0 : INFINITY;
+    if (!isfinite(theirs))
+        return !isfinite(ours) || it->u == roundoff(MMT_F16) ? 0 : INFINITY;
+    if (!isfinite(ours))
+        return INFINITY;
     if (ours == theirs)
         return 0;
     const double before = it->beta != 0 ? read_number(p->out, it->before + at) : 0;
@@ -237,7 +239,7 @@ mmt_status mmt_check_call(const struct mmt_served *served, struct mmt_slot *slot
                          .alpha = args->alpha,
                          .beta = args->beta };
     const mmt_problem *p = it.problem;
-    const bool half = request->gemm.compute == CUBLAS_16F;
+    const bool half = mmt_map_compute(request->gemm.compute) != MMT_COMPUTE_USUAL;
     const int mode = mmt_thread_relax(device); /* others may capture meanwhile */
     mmt_status status = MMT_ERROR_MEMORY;
 

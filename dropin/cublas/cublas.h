@@ -29,6 +29,7 @@ enum {
 /* cublasComputeType_t */
 enum {
     CUBLAS_16F = 64,
+    CUBLAS_16F_PEDANTIC = 65,
     CUBLAS_32F = 68,
     CUBLAS_32F_PEDANTIC = 69,
     CUBLAS_64F = 70,

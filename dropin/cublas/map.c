@@ -61,6 +61,13 @@ static bool is_plain_math(int mode)
            mode == CUBLAS_TF32_MATH;
 }
 
+enum mmt_compute mmt_map_compute(int compute)
+{
+    return compute == CUBLAS_16F            ? MMT_COMPUTE_16F
+           : compute == CUBLAS_16F_PEDANTIC ? MMT_COMPUTE_16F_PEDANTIC
+                                            : MMT_COMPUTE_USUAL;
+}
+
 static const char *choose_type(const struct mmt_gemm *gemm, int math,
                                enum mmt_override override, mmt_f32_mode f32_mode,
                                mmt_problem *problem)
@@ -83,7 +90,9 @@ static const char *choose_type(const struct mmt_gemm *gemm, int math,
         return NULL;
     if (in == MMT_I8 && out == MMT_I32 && gemm->compute == CUBLAS_32I)
         return NULL;
-    if (in == MMT_F16 && wide) /* sums of f16 may be faster than those that were timed */
+    if (in == MMT_F16 && out == MMT_F16 && mmt_map_compute(gemm->compute))
+        return NULL;
+    if (in == MMT_F16 && wide)
         return out == MMT_F16 || out == MMT_F32 ? NULL : "types";
     if (in == MMT_BF16 && wide)
         return out == MMT_BF16 || out == MMT_F32 ? NULL : "types";
@@ -96,6 +105,7 @@ int mmt_map_scale(int compute)
 {
     switch (compute) {
     case CUBLAS_16F:
+    case CUBLAS_16F_PEDANTIC:
         return CUDA_16F;
     case CUBLAS_32F:
     case CUBLAS_32F_PEDANTIC:
@@ -201,6 +211,7 @@ const char *mmt_map_gemm(const struct mmt_gemm *gemm, int math,
     problem.activation = gemm->activation;
     memset(out, 0, sizeof *out);
     out->adds = gemm->adds;
+    out->compute = mmt_map_compute(gemm->compute);
     return mmt_problem_normalise(&problem, &out->problem, NULL) ? "sizes" : NULL;
 }
 

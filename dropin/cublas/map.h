@@ -38,6 +38,9 @@ const char *mmt_map_gemm(const struct mmt_gemm *gemm, int math,
                          enum mmt_override override, mmt_f32_mode f32_mode,
                          struct mmt_call *out);
 
+/* Whether a cublasComputeType_t accumulates in f16. */
+enum mmt_compute mmt_map_compute(int compute);
+
 /* The type of alpha and beta, a cudaDataType, or -1; and one of them, in host memory. */
 int mmt_map_scale(int compute);
 double mmt_map_scalar(int scale, const void *value);

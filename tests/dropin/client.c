@@ -159,10 +159,15 @@ static void check(const struct call *it)
 
 /* ---- calls ----------------------------------------------------------------------- */
 
+static bool is_half(int compute)
+{
+    return compute == CUBLAS_16F || compute == CUBLAS_16F_PEDANTIC;
+}
+
 /* A scalar as the compute type has it. */
 static void *scalar(int compute, double number, char buffer[8])
 {
-    const mmt_type type = compute == CUBLAS_16F   ? MMT_F16
+    const mmt_type type = is_half(compute)        ? MMT_F16
                           : compute == CUBLAS_64F ? MMT_F64
                           : compute == CUBLAS_32I ? MMT_I32
                                                   : MMT_F32;
@@ -184,8 +189,8 @@ static int multiply(const struct call *it)
     void *h = it->handle, *out = c->data;
 
 #define HEAD h, ta, tb, m, n, k, alpha
-    if (is->ex != 0 || (type != CUDA_32F && type != CUDA_64F) ||
-        compute == CUBLAS_32F_FAST_TF32) {
+    if (is->ex != 0 || compute == CUBLAS_32F_FAST_TF32 ||
+        (type != CUDA_32F && type != CUDA_64F && compute != CUBLAS_16F)) {
 #define EX a->data, type, lda, b->data, type, ldb, beta, out, it->out, ldc, compute, 99
 #define STRIDED_EX                                                                       \
     a->data, type, lda, a->stride, b->data, type, ldb, b->stride, beta, out, it->out,    \
@@ -199,6 +204,11 @@ static int multiply(const struct call *it)
 #define STRIDED                                                                          \
     (void *) a->data, lda, a->stride, (void *) b->data, ldb, b->stride, beta, out, ldc,  \
         c->stride, batch
+    if (batch > 1 && type == CUDA_16F)
+        return is->wide != 0 ? cublasHgemmStridedBatched_64(HEAD, STRIDED)
+                             : cublasHgemmStridedBatched(HEAD, STRIDED);
+    if (type == CUDA_16F)
+        return is->wide != 0 ? cublasHgemm_64(HEAD, PLAIN) : cublasHgemm(HEAD, PLAIN);
     if (batch > 1 && type == CUDA_64F)
         return is->wide != 0 ? cublasDgemmStridedBatched_64(HEAD, STRIDED)
                              : cublasDgemmStridedBatched(HEAD, STRIDED);
@@ -234,7 +244,9 @@ static void *make_desc(const struct call *it)
 #define SET(attribute, value)                                                            \
     !cublasLtMatmulDescSetAttribute(desc, attribute, &value, sizeof value)
     need(!cublasLtMatmulDescCreate(&desc, (int) it->is.compute,
-                                   it->is.compute == CUBLAS_64F ? CUDA_64F : CUDA_32F) &&
+                                   it->is.compute == CUBLAS_64F    ? CUDA_64F
+                                   : is_half((int) it->is.compute) ? CUDA_16F
+                                                                   : CUDA_32F) &&
              SET(LT_DESC_TRANS_A, ta) && SET(LT_DESC_TRANS_B, tb) &&
              SET(LT_DESC_POINTER_MODE, pointers) && SET(LT_DESC_EPILOGUE, epilogue) &&
              (!(epilogue & LT_EPILOGUE_BIAS) || SET(LT_DESC_BIAS, it->bias)),

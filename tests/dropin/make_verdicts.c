@@ -5,7 +5,8 @@
  *
  * One is words with commas between: client, problem, whether C is added to (0, 1), bytes
  * of workspace, configuration, library, driver (empty: the one that is there), our and
- * the library's time in microseconds, and how f32 is multiplied (strict, emulated). */
+ * the library's time in microseconds, how f32 is multiplied (strict, emulated), and what
+ * the library accumulates in (usual, where it is left out). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +26,9 @@ static void need(mmt_status status)
 
 static void parse(char *line, const struct mmt_caps *caps, struct mmt_verdict *out)
 {
-    const char *words[10];
-    for (int i = 0; i < 10; i++)
+    enum { WORDS = 11 };
+    const char *words[WORDS];
+    for (int i = 0; i < WORDS; i++)
         words[i] = line ? strsep(&line, ",") : "";
 
     memset(out, 0, sizeof *out);
@@ -34,6 +36,8 @@ static void parse(char *line, const struct mmt_caps *caps, struct mmt_verdict *o
     out->call.client = (enum mmt_client) mmt_client_parse(words[0]);
     need(mmt_problem_parse(words[1], &out->call.problem, &err));
     out->call.adds = atoi(words[2]);
+    out->call.compute =
+        *words[10] ? (enum mmt_compute) mmt_compute_parse(words[10]) : MMT_COMPUTE_USUAL;
     out->call.workspace = (size_t) atoll(words[3]);
     need(mmt_config_parse_for(words[4], &out->call.problem, caps, &out->config, &err));
     snprintf(out->library, sizeof out->library, "%s", words[5]);

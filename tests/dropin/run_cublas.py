@@ -30,8 +30,8 @@ VERSION = "cuBLAS 13.1.0"
 
 
 def verdict(problem, ours=10, theirs=20, client="cublas", adds=0, workspace=0, configuration="naive",
-            library=VERSION, driver="", mode="strict"):
-    return f"{client},{problem},{adds},{workspace},{configuration},{library},{driver},{ours},{theirs},{mode}"
+            library=VERSION, driver="", mode="strict", compute="usual"):
+    return f"{client},{problem},{adds},{workspace},{configuration},{library},{driver},{ours},{theirs},{mode},{compute}"
 
 
 def learn(*verdicts):
@@ -118,6 +118,30 @@ def test_kinds():
     """Types, transposes, leading dimensions, batches and scalars, each through the names that it has."""
     learn(*[verdict("gemm " + problem, adds=int("beta" in call)) for call, problem in KINDS.items()])
     become(*[(call + f",wide={wide}", problem, "taken") for call, problem in KINDS.items() for wide in (0, 1)])
+
+
+def test_half():
+    """What cuBLAS accumulates in f16 is a kind of its own, with halves for scalars; its own call to Lt passes."""
+    problem = "f16 nn 12x16x20"
+    learn(verdict("gemm " + problem))
+    become(("type=2,compute=64,ex=1", problem, "no verdict"), ("type=2,compute=65", problem, "no verdict"),
+           ("type=2,compute=64,lt=1", problem, "no verdict", 1, "cublaslt"), ("type=2", problem, "taken"))
+    check(sorted(line.get("compute", "usual") for line in run.lines) == ["16f", "16f", "16f_pedantic", "usual"],
+          f"{run.lines}")
+    learn(verdict("gemm " + problem, compute="16f"), verdict("gemm " + problem, 20, 10, compute="16f_pedantic"),
+          verdict("gemm " + problem + " batch=3", compute="16f"), verdict("gemm " + problem, adds=1, compute="16f"),
+          verdict("gemm f16 nn 13x16x20", compute="16f_pedantic"),
+          verdict("gemm " + problem + " bias=column", client="cublaslt", compute="16f"))
+    fates, counts, said = run(*[f"type=2,{words},compute=64,wide={wide}" for wide in (0, 1) for words in
+                                ("alpha=0.5", "ex=1,alpha=-2", "batch=3", "batch=3,ex=1", "beta=1.5,alpha=3")],
+                              "type=2,n=13,compute=65,alpha=0.25", "type=2,lt=1,epilogue=4,compute=64,alpha=2",
+                              "type=2,compute=65", "type=2", MMTUNE_RUN_CHECK="1")
+    at = fates[("cublas", "gemm " + problem)]
+    check(at == {"taken": 6, "library faster": 1, "no verdict": 1}, f"{at}")
+    check(fates[("cublas", "gemm f16 nn 13x16x20")] == {"taken": 1} and
+          fates[("cublas", "gemm " + problem + " batch=3")] == {"taken": 4} and
+          fates[("cublaslt", "gemm " + problem + " bias=column")] == {"taken": 1}, f"{fates}")
+    check(said.count(": right, ") == 5 and "WRONG" not in said and counts["cublasHgemm"] > 1, f"{said} {counts}")
 
 
 def test_features():

@@ -31,7 +31,7 @@ static const char *map(const struct mmt_gemm *gemm, int math, enum mmt_override 
 
     if (why)
         return why;
-    CHECK(call.adds == gemm->adds);
+    CHECK(call.adds == gemm->adds && call.compute == mmt_map_compute(gemm->compute));
     mmt_problem_print(&call.problem, &text);
     snprintf(out, sizeof out, "%s", mmt_text_string(&text));
     mmt_text_finish(&text);
@@ -152,9 +152,10 @@ static void test_types(void)
         { CUDA_16BF, CUDA_16BF, CUBLAS_32F_PEDANTIC, "compute type" },
         { CUDA_16F, CUDA_16F, CUBLAS_32F, "gemm f16 nn 12x8x16" },
         { CUDA_16F, CUDA_32F, CUBLAS_32F, "gemm f16 nn 12x8x16 out=f32" },
-        { CUDA_16F, CUDA_16F, CUBLAS_16F, "compute type" },
+        { CUDA_16F, CUDA_16F, CUBLAS_16F, "gemm f16 nn 12x8x16" },
+        { CUDA_16F, CUDA_16F, CUBLAS_16F_PEDANTIC, "gemm f16 nn 12x8x16" },
+        { CUDA_16BF, CUDA_16BF, CUBLAS_16F, "compute type" },
         { CUDA_16F, CUDA_32F, CUBLAS_16F, "compute type" },
-        { CUDA_16F, CUDA_16F, 65, "compute type" },
         { CUDA_8I, CUDA_32I, CUBLAS_32I, "gemm i8 nn 12x8x16" },
         { CUDA_8I, CUDA_32F, CUBLAS_32F, "compute type" },
     };
@@ -189,6 +190,10 @@ static void test_scalars(void)
     CHECK(mmt_map_scalar(mmt_map_scale(CUBLAS_64F), &f64) == f64);
     CHECK(mmt_map_scalar(mmt_map_scale(CUBLAS_32I), &i32) == -7);
     CHECK(mmt_map_scale(CUBLAS_16F) == CUDA_16F);
+    CHECK(mmt_map_scale(CUBLAS_16F_PEDANTIC) == CUDA_16F);
+    CHECK(mmt_map_compute(CUBLAS_16F) == MMT_COMPUTE_16F);
+    CHECK(mmt_map_compute(CUBLAS_16F_PEDANTIC) == MMT_COMPUTE_16F_PEDANTIC);
+    CHECK(mmt_map_compute(CUBLAS_32F) == MMT_COMPUTE_USUAL);
     CHECK(mmt_map_scale(0) < 0);
 }
 

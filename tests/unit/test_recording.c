@@ -67,6 +67,7 @@ static void test_round_trip(void)
     struct mmt_recorded it = sample(16);
     struct stat found;
     it.call.adds = true;
+    it.call.compute = MMT_COMPUTE_16F_PEDANTIC;
     it.saved = 1e-6;
     strcpy(it.path, "/opt/a \"b\\c\x01\xff\xc3\xa9/libcublas.so.13");
     append(&it);

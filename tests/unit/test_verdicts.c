@@ -51,6 +51,27 @@ static void test_verdict(void)
                  MMT_FATE_STALE);
 }
 
+/* What the library accumulates in f16 has times of its own. */
+static void test_compute(void)
+{
+    struct mmt_profile *profile = judged(3, MMT_F32_STRICT);
+    struct mmt_verdict half = profile->verdicts[0];
+    const struct mmt_verdict *it;
+    mmt_error err = { 0 };
+    half.call.compute = MMT_COMPUTE_16F;
+    CHECK(mmt_call_hash(&half.call) != mmt_call_hash(&profile->verdicts[0].call));
+    CHECK_EQ_INT(mmt_profile_verdict(profile, &half.call, MMT_F32_STRICT, half.driver,
+                                     half.library, &it),
+                 MMT_FATE_UNKNOWN);
+    half.theirs = 0.5;
+    CHECK_OK(mmt_profile_replace_verdict(profile, &half, &err), err);
+    CHECK_EQ_INT(profile->num_verdicts, 2);
+    CHECK_EQ_INT(mmt_profile_verdict(profile, &half.call, MMT_F32_STRICT, half.driver,
+                                     half.library, &it),
+                 MMT_FATE_SLOWER);
+    mmt_profile_free(profile);
+}
+
 /* Of both modes' verdicts a caller who allows emulation gets the faster. */
 static void test_modes(void)
 {
@@ -97,6 +118,7 @@ static struct mmt_profile *two_verdicts(void)
     CHECK_OK(mmt_profile_replace_verdict(profile, &verdict, &err), err);
     verdict.call.client = MMT_CLIENT_BLAS;
     verdict.call.adds = false;
+    verdict.call.compute = MMT_COMPUTE_16F_PEDANTIC;
     verdict.call.workspace = 0;
     verdict.f32_mode = MMT_F32_STRICT;
     CHECK_OK(mmt_profile_replace_verdict(profile, &verdict, &err), err);
@@ -214,6 +236,7 @@ static void test_layers(void)
 int main(void)
 {
     test_verdict();
+    test_compute();
     test_modes();
     test_file();
     test_left_out("\"template\": \"naive\"", "\"template\": \"gone\"",

@@ -59,6 +59,7 @@ static void test_verdict(void)
     struct mmt_job job = { .task = MMT_TASK_VERDICT,
                            .call = { .client = MMT_CLIENT_CUBLASLT,
                                      .adds = true,
+                                     .compute = MMT_COMPUTE_16F,
                                      .workspace = (size_t) 5 << 30 },
                            .path = "/opt/\xc3\xa9/libcublasLt.so.13" };
     struct mmt_job back;

@@ -208,10 +208,12 @@ static void *address_of(mmt_operand operand)
     return (void *) (uintptr_t) (operand.handle + operand.offset);
 }
 
-/* alpha = 1 and the call's beta, in the type of scalars. */
+/* alpha = 1 and the call's beta, in the type of scalars: f16 where that is accumulated
+ * in. */
 static void write_scalars(const struct cublas *self, double *alpha, double *beta)
 {
-    const mmt_type type = mmt_type_scalar(self->session->problem.type);
+    const mmt_type type =
+        self->call->compute ? MMT_F16 : mmt_type_scalar(self->session->problem.type);
     mmt_number_write(type, 1, alpha);
     mmt_number_write(type, self->call->adds, beta);
 }
@@ -258,10 +260,33 @@ static mmt_status begin_call(struct cublas *self, struct mmt_session *session,
     return status ? status : make_workspace(self, err);
 }
 
+/* By which cublasLt computes the call. */
+static int lt_compute(const struct mmt_call *call)
+{
+    return call->compute == MMT_COMPUTE_16F ? MMT_LT_COMPUTE_16F
+           : call->compute == MMT_COMPUTE_16F_PEDANTIC
+               ? MMT_LT_COMPUTE_16F_PEDANTIC
+               : mmt_lt_compute(call->problem.type);
+}
+
+/* And a handle: tf32 is f32 in a math mode. */
+static int handle_compute(const struct mmt_call *call)
+{
+    return call->problem.type == MMT_TF32 ? MMT_LT_COMPUTE_32F : lt_compute(call);
+}
+
 /* ---- by a handle ----------------------------------------------------------------------
  */
 
-/* By the type's own function too, where it has one: recordings do not tell which. */
+/* A function of the type's own that computes the same; recordings do not tell which was
+ * called. */
+static bool has_own(const struct mmt_call *call)
+{
+    const mmt_problem *p = &call->problem;
+    return p->batch == 1 &&
+           (p->type == MMT_F32 || p->type == MMT_F64 || call->compute == MMT_COMPUTE_16F);
+}
+
 static mmt_status prepare_cublas(void *given, struct mmt_session *session,
                                  const struct mmt_call *call, int *ways, mmt_error *err)
 {
@@ -275,14 +300,8 @@ static mmt_status prepare_cublas(void *given, struct mmt_session *session,
              self->workspace_bytes);
     TRY_BLAS(cublasSetMathMode, self->handle,
              p->type == MMT_TF32 ? MMT_CUBLAS_TF32_MATH : 0);
-    *ways = p->batch == 1 && (p->type == MMT_F32 || p->type == MMT_F64) ? 2 : 1;
+    *ways = has_own(call) ? 2 : 1;
     return MMT_OK;
-}
-
-/* tf32 is f32 in a math mode. */
-static int compute_of(const mmt_problem *p)
-{
-    return mmt_lt_compute(p->type == MMT_TF32 ? MMT_F32 : p->type);
 }
 
 static mmt_status queue_general(struct cublas *self, const mmt_args *args,
@@ -294,13 +313,15 @@ static mmt_status queue_general(struct cublas *self, const mmt_args *args,
         TRY_BLAS(cublasGemmEx, self->handle, p->trans_b, p->trans_a, (int) p->n,
                  (int) p->m, (int) p->k, alpha, address_of(args->b), input, (int) p->ldb,
                  address_of(args->a), input, (int) p->lda, beta, address_of(args->c),
-                 output, (int) p->ldc, compute_of(p), MMT_CUBLAS_DEFAULT_ALGO);
+                 output, (int) p->ldc, handle_compute(self->call),
+                 MMT_CUBLAS_DEFAULT_ALGO);
     else
         TRY_BLAS(cublasGemmStridedBatchedEx, self->handle, p->trans_b, p->trans_a,
                  (int) p->n, (int) p->m, (int) p->k, alpha, address_of(args->b), input,
                  (int) p->ldb, p->stride_b, address_of(args->a), input, (int) p->lda,
                  p->stride_a, beta, address_of(args->c), output, (int) p->ldc,
-                 p->stride_c, (int) p->batch, compute_of(p), MMT_CUBLAS_DEFAULT_ALGO);
+                 p->stride_c, (int) p->batch, handle_compute(self->call),
+                 MMT_CUBLAS_DEFAULT_ALGO);
     return MMT_OK;
 }
 
@@ -310,6 +331,11 @@ static mmt_status queue_own(struct cublas *self, const mmt_args *args,
     const mmt_problem *p = &self->session->problem;
     if (p->type == MMT_F64)
         TRY_BLAS(cublasDgemm_v2, self->handle, p->trans_b, p->trans_a, (int) p->n,
+                 (int) p->m, (int) p->k, alpha, address_of(args->b), (int) p->ldb,
+                 address_of(args->a), (int) p->lda, beta, address_of(args->c),
+                 (int) p->ldc);
+    else if (p->type == MMT_F16)
+        TRY_BLAS(cublasHgemm, self->handle, p->trans_b, p->trans_a, (int) p->n,
                  (int) p->m, (int) p->k, alpha, address_of(args->b), (int) p->ldb,
                  address_of(args->a), (int) p->lda, beta, address_of(args->c),
                  (int) p->ldc);
@@ -376,7 +402,8 @@ static mmt_status prepare_cublaslt(void *given, struct mmt_session *session,
     struct cublas *self = given;
     mmt_status status = begin_call(self, session, call, call->workspace, false, err);
     if (!status)
-        status = mmt_lt_product_make(&self->lt, &session->problem, &self->product, err);
+        status = mmt_lt_product_make(&self->lt, &session->problem, lt_compute(call),
+                                     &self->product, err);
     if (!status)
         status = set_epilogue(self, err);
     *ways = 1;

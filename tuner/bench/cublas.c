@@ -4,15 +4,11 @@
 
 #define FN(name) #name, offsetof(struct mmt_cublas_functions, name), false
 static const struct mmt_symbol symbols[] = {
-    { FN(cublasCreate_v2) },
-    { FN(cublasDestroy_v2) },
-    { FN(cublasSetStream_v2) },
-    { FN(cublasSetWorkspace_v2) },
-    { FN(cublasSetMathMode) },
-    { FN(cublasSgemm_v2) },
-    { FN(cublasDgemm_v2) },
-    { FN(cublasGemmEx) },
-    { FN(cublasGemmStridedBatchedEx) },
+    { FN(cublasCreate_v2) },    { FN(cublasDestroy_v2) },
+    { FN(cublasSetStream_v2) }, { FN(cublasSetWorkspace_v2) },
+    { FN(cublasSetMathMode) },  { FN(cublasSgemm_v2) },
+    { FN(cublasDgemm_v2) },     { FN(cublasHgemm) },
+    { FN(cublasGemmEx) },       { FN(cublasGemmStridedBatchedEx) },
 };
 #undef FN
 

@@ -27,6 +27,9 @@ struct mmt_cublas_functions {
                           int k, const double *alpha, const double *a, int lda,
                           const double *b, int ldb, const double *beta, double *c,
                           int ldc);
+    int (*cublasHgemm)(struct mmt_cublas_handle *, int op_a, int op_b, int m, int n,
+                       int k, const void *alpha, const void *a, int lda, const void *b,
+                       int ldb, const void *beta, void *c, int ldc); /* __half */
     int (*cublasGemmEx)(struct mmt_cublas_handle *, int op_a, int op_b, int m, int n,
                         int k, const void *alpha, const void *a, int type_a, int lda,
                         const void *b, int type_b, int ldb, const void *beta, void *c,

@@ -139,13 +139,16 @@ static mmt_status make_layouts(const struct mmt_lt_functions *call, const mmt_pr
 }
 
 static mmt_status make_descriptor(const struct mmt_lt_functions *call,
-                                  const mmt_problem *p, struct mmt_lt_product *out,
-                                  mmt_error *err)
+                                  const mmt_problem *p, int compute,
+                                  struct mmt_lt_product *out, mmt_error *err)
 {
     int32_t transposed = MMT_LT_OP_T;
 
-    TRY(cublasLtMatmulDescCreate, &out->descriptor, mmt_lt_compute(p->type),
-        mmt_lt_stored(mmt_type_scalar(p->type)));
+    const bool half =
+        compute == MMT_LT_COMPUTE_16F || compute == MMT_LT_COMPUTE_16F_PEDANTIC;
+
+    TRY(cublasLtMatmulDescCreate, &out->descriptor, compute,
+        half ? MMT_LT_R_16F : mmt_lt_stored(mmt_type_scalar(p->type)));
     if (p->trans_b)
         TRY(cublasLtMatmulDescSetAttribute, out->descriptor, MMT_LT_DESC_TRANSA,
             &transposed, sizeof transposed);
@@ -156,10 +159,10 @@ static mmt_status make_descriptor(const struct mmt_lt_functions *call,
 }
 
 mmt_status mmt_lt_product_make(const struct mmt_lt_functions *functions,
-                               const mmt_problem *problem, struct mmt_lt_product *out,
-                               mmt_error *err)
+                               const mmt_problem *problem, int compute,
+                               struct mmt_lt_product *out, mmt_error *err)
 {
-    mmt_status status = make_descriptor(functions, problem, out, err);
+    mmt_status status = make_descriptor(functions, problem, compute, out, err);
     return status ? status : make_layouts(functions, problem, out, err);
 }
 

@@ -19,7 +19,9 @@ enum {
     MMT_LT_R_32I = 10,
     MMT_LT_R_16BF = 14,
     MMT_LT_R_8F_E4M3 = 28,
-    MMT_LT_COMPUTE_32F = 68, /* cublasComputeType_t: strict, no tf32 */
+    MMT_LT_COMPUTE_16F = 64, /* cublasComputeType_t */
+    MMT_LT_COMPUTE_16F_PEDANTIC = 65,
+    MMT_LT_COMPUTE_32F = 68, /* strict, no tf32 */
     MMT_LT_COMPUTE_64F = 70,
     MMT_LT_COMPUTE_32I = 72,
     MMT_LT_COMPUTE_TF32 = 77, /* CUBLAS_COMPUTE_32F_FAST_TF32 */
@@ -120,10 +122,11 @@ struct mmt_lt_product {
     struct mmt_lt_layout *first, *second, *product; /* our B, our A, C */
 };
 
-/* Without an epilogue. To be freed also on failure. */
+/* Without an epilogue; by a cublasComputeType_t, which scalars have the type of. To be
+ * freed also on failure. */
 mmt_status mmt_lt_product_make(const struct mmt_lt_functions *functions,
-                               const mmt_problem *problem, struct mmt_lt_product *out,
-                               mmt_error *err);
+                               const mmt_problem *problem, int compute,
+                               struct mmt_lt_product *out, mmt_error *err);
 void mmt_lt_product_free(const struct mmt_lt_functions *functions,
                          struct mmt_lt_product *product);
 

@@ -316,7 +316,8 @@ static mmt_status prepare_cublas(void *given, struct mmt_session *session, doubl
 
     self->session = session;
     mmt_status status =
-        mmt_lt_product_make(&self->call, &session->problem, &self->product, err);
+        mmt_lt_product_make(&self->call, &session->problem,
+                            mmt_lt_compute(session->problem.type), &self->product, err);
     if (status == MMT_OK)
         status = ask_choices(self, err);
     if (status == MMT_OK)

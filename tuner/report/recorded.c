@@ -167,8 +167,7 @@ static void print_verdict(const struct mmt_recorded_row *row, char out[40])
 static void add_fates(const struct mmt_recorded *it, struct mmt_text *text)
 {
     const char *between = ": ";
-    mmt_text_addf(text, "%s%s", mmt_client_name(it->call.client),
-                  it->call.adds ? ", beta" : "");
+    mmt_call_print_caller(&it->call, text);
     for (int i = 0; i < MMT_NUM_FATES; i++)
         if (it->fates[i]) {
             mmt_text_addf(text, "%s%" PRId64 " %s", between, it->fates[i],
@@ -259,14 +258,14 @@ static json_t *fates_json(const struct mmt_recorded *it)
 
 static json_t *row_json(const struct mmt_recorded_row *row)
 {
-    json_t *json =
-        json_pack("{s:o, s:s, s:b, s:I, s:s, s:I, s:o, s:s}", "problem",
-                  mmt_problem_json(&row->it->call.problem), "client",
-                  mmt_client_name(row->it->call.client), "adds", row->it->call.adds,
-                  "workspace_bytes", (json_int_t) row->it->call.workspace, "library",
-                  row->it->library, "calls", (json_int_t) mmt_recorded_calls(row->it),
-                  "fates", fates_json(row->it), "verdict",
-                  row->fate == MMT_FATE_TAKEN ? "ours" : mmt_fate_name(row->fate));
+    json_t *json = json_pack(
+        "{s:o, s:s, s:b, s:s, s:I, s:s, s:I, s:o, s:s}", "problem",
+        mmt_problem_json(&row->it->call.problem), "client",
+        mmt_client_name(row->it->call.client), "adds", row->it->call.adds, "compute",
+        mmt_compute_name(row->it->call.compute), "workspace_bytes",
+        (json_int_t) row->it->call.workspace, "library", row->it->library, "calls",
+        (json_int_t) mmt_recorded_calls(row->it), "fates", fates_json(row->it), "verdict",
+        row->fate == MMT_FATE_TAKEN ? "ours" : mmt_fate_name(row->fate));
     if (row->each > 0) {
         json_object_set_new(json, "each_us", json_real(row->each * 1e6));
         json_object_set_new(json, "time_us", json_real(seconds_of(row) * 1e6));

@@ -83,8 +83,9 @@ static json_t *call_json(const struct mmt_job *job)
 {
     if (job->task != MMT_TASK_VERDICT)
         return json_null();
-    return json_pack("{s:s, s:b, s:I, s:s}", "client", mmt_client_name(job->call.client),
-                     "adds", job->call.adds, "workspace",
+    return json_pack("{s:s, s:b, s:s, s:I, s:s}", "client",
+                     mmt_client_name(job->call.client), "adds", job->call.adds, "compute",
+                     mmt_compute_name(job->call.compute), "workspace",
                      (json_int_t) job->call.workspace, "path", job->path);
 }
 
@@ -122,9 +123,11 @@ static bool read_configs(const json_t *list, struct mmt_job *out, mmt_error *err
 static bool read_call(const json_t *object, struct mmt_job *out)
 {
     const int client = mmt_client_parse(word_of(object, "client"));
+    const int compute = mmt_compute_parse(word_of(object, "compute"));
     out->call.client = client < 0 ? 0 : client;
     out->call.problem = out->problem;
     out->call.adds = json_is_true(json_object_get(object, "adds"));
+    out->call.compute = compute < 0 ? 0 : compute;
     out->call.workspace = (size_t) number_of(object, "workspace");
     snprintf(out->path, sizeof out->path, "%s", word_of(object, "path"));
     return out->task != MMT_TASK_VERDICT || client >= 0;
