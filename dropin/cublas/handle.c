@@ -30,9 +30,10 @@ HOOK cublasCreate_v2(void **handle)
 HOOK cublasDestroy_v2(void *handle)
 {
     __typeof__(&cublasDestroy_v2) real = MMT_REAL(cublasDestroy_v2);
+    struct mmt_leaving leaving;
+    mmt_handle_leave(handle, &leaving);
     const int status = real ? real(handle) : CUBLAS_NOT_INITIALIZED;
-    if (!status)
-        mmt_handle_forget(handle);
+    mmt_handle_left(&leaving, !status);
     return status;
 }
 

@@ -1,7 +1,7 @@
 #include "dropin/cublas/pool.h"
 
-/* While a part is being bound; no handle is at that address. */
-enum { BINDING = 1 };
+/* Of a part that changes hands; no handle is at that address. */
+enum { NOBODY = 1 };
 
 /* CUDA's name for the default stream of whichever thread asks: many streams. */
 enum { STREAM_PER_THREAD = 2 };
@@ -27,7 +27,7 @@ static uint64_t bind(struct mmt_pool *pool, int parts, uintptr_t handle, uintptr
 {
     for (int i = 0; i < parts; i++) {
         uintptr_t none = 0;
-        if (!atomic_compare_exchange_strong(&pool->part[i].handle, &none, BINDING))
+        if (!atomic_compare_exchange_strong(&pool->part[i].handle, &none, NOBODY))
             continue;
         atomic_store_explicit(&pool->part[i].stream, stream, memory_order_relaxed);
         atomic_store_explicit(&pool->part[i].handle, handle, memory_order_release);
@@ -51,11 +51,22 @@ uint64_t mmt_pool_take(struct mmt_pool *pool, const void *handle, const void *st
     return bind(pool, parts, owner, of);
 }
 
-void mmt_pool_release(struct mmt_pool *pool, const void *handle)
+unsigned mmt_pool_withdraw(struct mmt_pool *pool, const void *handle)
 {
     const int parts = atomic_load_explicit(&pool->parts, memory_order_acquire);
+    unsigned withdrawn = 0;
     for (int i = 0; i < parts; i++) {
         uintptr_t owner = (uintptr_t) handle;
-        atomic_compare_exchange_strong(&pool->part[i].handle, &owner, 0);
+        if (atomic_compare_exchange_strong(&pool->part[i].handle, &owner, NOBODY))
+            withdrawn |= 1u << i;
     }
+    return withdrawn;
+}
+
+void mmt_pool_give(struct mmt_pool *pool, unsigned parts, const void *handle)
+{
+    for (int i = 0; i < MMT_MOST_PARTS; i++)
+        if (parts >> i & 1)
+            atomic_store_explicit(&pool->part[i].handle, (uintptr_t) handle,
+                                  memory_order_release);
 }

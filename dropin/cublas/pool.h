@@ -15,7 +15,7 @@ struct mmt_pool {
     size_t bytes; /* of a part */
     atomic_int parts;
     struct {
-        _Atomic uintptr_t handle; /* 0: free */
+        _Atomic uintptr_t handle; /* 0: free; 1: nobody's, while it changes hands */
         _Atomic uintptr_t stream;
     } part[MMT_MOST_PARTS];
 };
@@ -29,7 +29,12 @@ void mmt_pool_make(struct mmt_pool *pool, mmt_device *device, size_t part, size_
 uint64_t mmt_pool_take(struct mmt_pool *pool, const void *handle, const void *stream,
                        size_t bytes);
 
-/* Frees a handle's parts; all that it queued is done. */
-void mmt_pool_release(struct mmt_pool *pool, const void *handle);
+/* Takes a handle's parts from it, as a set of bits; nobody has them then. Any thread, one
+ * at a time for one handle. */
+unsigned mmt_pool_withdraw(struct mmt_pool *pool, const void *handle);
+
+/* Gives such parts to a handle, or frees them for all (NULL), once all that was queued
+ * with them is done. */
+void mmt_pool_give(struct mmt_pool *pool, unsigned parts, const void *handle);
 
 #endif

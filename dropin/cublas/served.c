@@ -34,8 +34,6 @@ enum mmt_override mmt_served_override(void)
 
 /* ---- contexts -------------------------------------------------------------------- */
 
-enum { MOST_CONTEXTS = 64 };
-
 /* An entry is constant once its context is there. */
 static struct {
     pthread_mutex_t lock; /* of entering */
@@ -43,12 +41,12 @@ static struct {
         _Atomic(void *) context;
         struct mmt_served *served; /* of its device; NULL: nobody */
         bool foreign;
-    } list[MOST_CONTEXTS];
+    } list[MMT_MOST_CONTEXTS];
 } contexts = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static struct mmt_served *find_device(int device)
 {
-    for (int i = 0; i < MOST_CONTEXTS; i++)
+    for (int i = 0; i < MMT_MOST_CONTEXTS; i++)
         if (contexts.list[i].served && contexts.list[i].served->device == device)
             return contexts.list[i].served;
     return NULL;
@@ -116,10 +114,10 @@ static struct context *enter(const struct mmt_driver *driver, void *context)
 {
     int i = 0, device;
 
-    while (i < MOST_CONTEXTS && atomic_load(&contexts.list[i].context))
+    while (i < MMT_MOST_CONTEXTS && atomic_load(&contexts.list[i].context))
         if (atomic_load(&contexts.list[i++].context) == context)
             return &contexts.list[i - 1];
-    if (i == MOST_CONTEXTS || driver->cuCtxGetDevice(&device))
+    if (i == MMT_MOST_CONTEXTS || driver->cuCtxGetDevice(&device))
         return NULL;
     struct context *it = &contexts.list[i];
     it->foreign = !is_primary(driver, device, context);
@@ -132,7 +130,7 @@ static struct context *enter(const struct mmt_driver *driver, void *context)
 
 static struct context *find(void *context)
 {
-    for (int i = 0; i < MOST_CONTEXTS; i++) {
+    for (int i = 0; i < MMT_MOST_CONTEXTS; i++) {
         void *it = atomic_load_explicit(&contexts.list[i].context, memory_order_acquire);
         if (it == context)
             return &contexts.list[i];
@@ -224,15 +222,43 @@ void mmt_handle_set_workspace(const void *handle, struct mmt_workspace workspace
     atomic_store_explicit(&it->bytes, workspace.bytes, memory_order_relaxed);
 }
 
-void mmt_handle_forget(const void *handle)
+/* ---- handles that are destroyed ---------------------------------------------------- */
+
+/* That of a context's device; NULL where there is none, or another context has it. */
+static struct mmt_pool *pool_of(int context)
+{
+    const struct context *it = &contexts.list[context];
+    return atomic_load_explicit(&it->context, memory_order_acquire) && it->served &&
+                   !it->foreign
+               ? &it->served->pool
+               : NULL;
+}
+
+static void forget(const void *handle)
 {
     struct handle *it = find_handle(handle);
-    if (it) {
-        atomic_store(&it->address, 0);
-        atomic_store(&it->handle, GONE);
-    }
-    for (int i = 0; i < MOST_CONTEXTS; i++)
-        if (atomic_load_explicit(&contexts.list[i].context, memory_order_acquire) &&
-            contexts.list[i].served && !contexts.list[i].foreign)
-            mmt_pool_release(&contexts.list[i].served->pool, handle);
+    if (!it)
+        return;
+    atomic_store(&it->address, 0);
+    atomic_store(&it->handle, GONE);
+}
+
+void mmt_handle_leave(const void *handle, struct mmt_leaving *out)
+{
+    *out = (struct mmt_leaving){ .handle = handle,
+                                 .workspace = mmt_handle_workspace(handle) };
+    forget(handle);
+    for (int i = 0; i < MMT_MOST_CONTEXTS; i++)
+        if (pool_of(i))
+            out->parts[i] = mmt_pool_withdraw(pool_of(i), handle);
+}
+
+void mmt_handle_left(const struct mmt_leaving *leaving, bool destroyed)
+{
+    const void *owner = destroyed ? NULL : leaving->handle;
+    if (!destroyed)
+        mmt_handle_set_workspace(leaving->handle, leaving->workspace);
+    for (int i = 0; i < MMT_MOST_CONTEXTS; i++)
+        if (leaving->parts[i])
+            mmt_pool_give(pool_of(i), leaving->parts[i], owner);
 }

@@ -25,6 +25,8 @@ enum mmt_override mmt_served_override(void);
  * one, in which plans do not run. Never locks once a context is known. */
 struct mmt_served *mmt_served_current(bool *foreign);
 
+enum { MMT_MOST_CONTEXTS = 64 };
+
 /* ---- handles --------------------------------------------------------------------- */
 
 /* A handle's workspace is the one that the program gave it last, until it sets a stream:
@@ -37,7 +39,18 @@ struct mmt_workspace {
 struct mmt_workspace mmt_handle_workspace(const void *handle);
 void mmt_handle_set_workspace(const void *handle, struct mmt_workspace workspace);
 
-/* Forgets a handle that is destroyed, and frees its parts of all pools. */
-void mmt_handle_forget(const void *handle);
+/* A handle while the library destroys it. The library frees its memory, so that a new
+ * handle of another thread may be at the same address before its function returns: what
+ * is known of the old one is forgotten before. But only the library waits for what was
+ * queued: so its parts of all pools are nobody's until it has returned. */
+struct mmt_leaving {
+    const void *handle;
+    struct mmt_workspace workspace;
+    unsigned parts[MMT_MOST_CONTEXTS]; /* of the pool of each context's device */
+};
+void mmt_handle_leave(const void *handle, struct mmt_leaving *out);
+
+/* The library has destroyed it, or has refused to: then all is as before. */
+void mmt_handle_left(const struct mmt_leaving *leaving, bool destroyed);
 
 #endif

@@ -44,7 +44,8 @@ int cublasLtMatrixLayoutSetAttribute(void *layout, int attribute, const void *va
     X(keep, 0)     /* the handle of the call before */                                   \
     X(foreign, 0)  /* the context is none of a device's primary ones */                  \
     X(card, 0)     /* its number */                                                     \
-    X(destroy, 0)  /* the handle, at last */
+    X(destroy, 0)  /* the handle, at last */                                             \
+    X(within, 0)   /* so many CALLs behind this one, while the library destroys it */
 /* clang-format on */
 
 struct words {
@@ -271,6 +272,23 @@ static int multiply_lt(const struct call *it)
                           lc, it->c.data, lc, NULL, workspace, bytes, NULL);
 }
 
+static void run_next(void);
+
+/* The CALLs behind that at hand, of which so many come while a handle is destroyed. */
+static char **rest;
+static int within;
+
+static void destroy(const struct call *it)
+{
+    void (**destroying)(void) =
+        (void (**)(void)) dlsym(RTLD_DEFAULT, "cublas_fake_destroying");
+    need(destroying != NULL, "no stand-in of cuBLAS");
+    within = (int) it->is.within;
+    *destroying = within ? run_next : NULL;
+    need(!cublasDestroy_v2(it->handle), "cublasDestroy_v2");
+    *destroying = NULL;
+}
+
 static void *run(void *argument)
 {
     struct call it = *(struct call *) argument;
@@ -307,7 +325,7 @@ static void *run(void *argument)
         free(it.expected.freed);
     }
     if (is->destroy != 0)
-        need(!cublasDestroy_v2(it.handle), "cublasDestroy_v2");
+        destroy(&it);
     return NULL;
 }
 
@@ -388,14 +406,21 @@ static void run_text(char *text)
         *(int *) of_driver("fake_capture") = 0;
 }
 
+static void run_next(void)
+{
+    while (within-- > 0 && *rest)
+        run_text(*rest++);
+}
+
 int main(int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++) {
+    for (rest = argv + 1; *rest;) {
+        char *text = *rest++;
         int status = 0;
-        const bool forks = strstr(argv[i], "fork=1");
+        const bool forks = strstr(text, "fork=1");
         const pid_t child = forks ? fork() : 0;
         if (!child)
-            run_text(argv[i]);
+            run_text(text);
         if (forks && !child)
             exit(0); /* as a child that ends by itself */
         if (child > 0 && (waitpid(child, &status, 0) < 0 || status))

@@ -185,6 +185,18 @@ def test_workspaces():
     check(fates == {("cublas", "gemm " + problem): {"taken": 9, "workspace": 3}}, f"eight parts, freed: {fates}")
 
 
+def test_destroy():
+    """The part of a handle that is destroyed is nobody's until that is over: neither of another handle nor of a
+    new one at the same address; then it is the first's that asks."""
+    problem, call = "f32 nn 12x16x512", "n=12,m=16,k=512,"
+    learn(verdict("gemm " + problem, configuration=SPLIT))
+    become((call + "stream=1,destroy=1,within=2", problem, "taken"), (call + "stream=1", problem, "workspace"),
+           (call + "stream=2", problem, "workspace"), (call + "stream=3", problem, "taken"),
+           (call + "stream=4", problem, "workspace"), MMTUNE_RUN_WORKSPACE="2K")
+    become((call + "ws=65536,destroy=1,within=1", problem, "taken"), (call + "count=2", problem, "taken", 2),
+           (call[:-1], problem, "workspace"), MMTUNE_RUN_WORKSPACE="2K")
+
+
 def test_fork():
     """A child of a process that had not begun is served, one of a process that had passes and writes nothing."""
     problem = "gemm f32 nn 12x16x20"
