@@ -14,47 +14,73 @@
 
 /* ---- looking up ------------------------------------------------------------------ */
 
-static uint64_t tag_of(const struct mmt_call *call)
-{
-    const uint64_t hash = mmt_call_hash(call);
-    return hash > MMT_TAG_CLAIMED ? hash : hash + 2;
-}
+static const uint64_t number_mask = (UINT64_C(1) << MMT_NUMBER_BITS) - 1;
 
-/* A kind that is new once all verdicts are in their slots has none. */
-static void fill_slot(struct mmt_calls *calls, struct mmt_slot *slot,
-                      const struct mmt_call *call, uint64_t tag)
+/* One that nobody else has; NULL: all are given away. */
+static struct mmt_slot *take_slot(struct mmt_calls *calls, const struct mmt_call *call)
 {
+    int number = MMT_MOST_SLOTS;
+    if (atomic_load_explicit(&calls->num_slots, memory_order_relaxed) < MMT_MOST_SLOTS)
+        number = atomic_fetch_add_explicit(&calls->num_slots, 1, memory_order_relaxed);
+    if (number >= MMT_MOST_SLOTS)
+        return NULL;
+    struct mmt_slot *slot = &calls->slots[number];
     slot->call = *call;
     slot->calls = calls;
     atomic_store_explicit(&slot->fate,
                           calls->options.record ? MMT_FATE_RECORDED : MMT_FATE_NOT_READY,
                           memory_order_relaxed);
-    atomic_store(&slot->tag, tag);
+    return slot;
+}
+
+/* A kind that is new once all verdicts are in their slots has none. */
+static void use_slot(struct mmt_calls *calls, struct mmt_slot *slot)
+{
+    atomic_store(&slot->used, true);
     if (!calls->options.record && atomic_load(&calls->ready)) {
         int expected = MMT_FATE_NOT_READY;
         atomic_compare_exchange_strong(&slot->fate, &expected, MMT_FATE_UNKNOWN);
     }
 }
 
+/* The slot of a call that is in the index, or `made`, once that is in it; NULL: neither,
+ * and *vacant tells whether there is an entry left for it. */
+static struct mmt_slot *look_up(struct mmt_calls *calls, const struct mmt_call *call,
+                                uint64_t hash, struct mmt_slot *made, bool *vacant)
+{
+    for (uint64_t i = 0; i < MMT_MOST_PROBES; i++) {
+        _Atomic uint64_t *entry =
+            &calls->index[((hash >> MMT_NUMBER_BITS) + i) % MMT_INDEX_SIZE];
+        uint64_t found = atomic_load_explicit(entry, memory_order_acquire);
+        if (!found && !made) {
+            *vacant = true;
+            return NULL;
+        }
+        if (!found && atomic_compare_exchange_strong(
+                          entry, &found,
+                          (hash & ~number_mask) | (uint64_t) (made - calls->slots + 1)))
+            return made;
+        struct mmt_slot *slot = &calls->slots[(found & number_mask) - 1];
+        if (!((found ^ hash) & ~number_mask) && mmt_call_equal(&slot->call, call))
+            return slot;
+    }
+    return NULL;
+}
+
 struct mmt_slot *mmt_calls_slot(struct mmt_calls *calls, const struct mmt_call *call)
 {
-    const uint64_t tag = tag_of(call);
+    const uint64_t hash = mmt_call_hash(call);
+    bool vacant = false;
 
     if (!calls || atomic_load_explicit(&calls->silent, memory_order_relaxed))
         return NULL;
-    for (uint64_t i = 0; i < MMT_MOST_PROBES; i++) {
-        struct mmt_slot *slot = &calls->slots[(tag + i) % MMT_MOST_SLOTS];
-        uint64_t found = atomic_load_explicit(&slot->tag, memory_order_acquire);
-        if (!found && atomic_compare_exchange_strong(&slot->tag, &found,
-                                                     (uint64_t) MMT_TAG_CLAIMED)) {
-            fill_slot(calls, slot, call, tag);
-            return slot;
-        }
-        if (found == tag && mmt_call_equal(&slot->call, call))
-            return slot;
-    }
-    atomic_fetch_add_explicit(&calls->unseen, 1, memory_order_relaxed);
-    return NULL;
+    struct mmt_slot *slot = look_up(calls, call, hash, NULL, &vacant);
+    struct mmt_slot *made = !slot && vacant ? take_slot(calls, call) : NULL;
+    if (made && (slot = look_up(calls, call, hash, made, &vacant)) == made)
+        use_slot(calls, slot);
+    if (!slot)
+        atomic_fetch_add_explicit(&calls->unseen, 1, memory_order_relaxed);
+    return slot;
 }
 
 const mmt_plan *mmt_slot_plan(const struct mmt_slot *slot, enum mmt_fate *fate)
@@ -217,9 +243,13 @@ struct mmt_calls *mmt_calls_start(const char *device, const char *library,
                                   const struct mmt_calls_options *options)
 {
     struct mmt_calls *calls = calloc(1, sizeof *calls);
-    if (calls)
-        calls->slots = calloc(MMT_MOST_SLOTS, sizeof *calls->slots);
-    if (!calls || !calls->slots) {
+    if (!calls)
+        return NULL;
+    calls->index = calloc(MMT_INDEX_SIZE, sizeof *calls->index);
+    calls->slots = calloc(MMT_MOST_SLOTS, sizeof *calls->slots);
+    if (!calls->index || !calls->slots) {
+        free(calls->index);
+        free(calls->slots);
         free(calls);
         return NULL;
     }

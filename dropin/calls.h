@@ -5,8 +5,8 @@
  * recording every few seconds, and once more when the process ends. Until a plan is ready
  * its calls pass.
  *
- * The call path never locks, allocates, loads or compiles: a look-up in a fixed table of
- * atomic slots, and mmt_execute.
+ * The call path never locks, allocates, loads or compiles: a look-up in a fixed index of
+ * atomic words, and mmt_execute.
  *
  * fork: a child of a process that had begun to serve has no keeper. There every call
  * passes and nothing is written. */

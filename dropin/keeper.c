@@ -103,13 +103,20 @@ static size_t decide_all(struct mmt_calls *calls, mmt_device *device,
     return workspace;
 }
 
+/* Slots that are given away so far. */
+static int count_slots(const struct mmt_calls *calls)
+{
+    const int count = atomic_load(&calls->num_slots);
+    return count < MMT_MOST_SLOTS ? count : MMT_MOST_SLOTS;
+}
+
 /* Of calls that came before all verdicts were in their slots, and have none. */
 static void give_up_waiting(struct mmt_calls *calls)
 {
-    for (int i = 0; i < MMT_MOST_SLOTS; i++) {
+    for (int i = 0; i < count_slots(calls); i++) {
         struct mmt_slot *slot = &calls->slots[i];
         int expected = MMT_FATE_NOT_READY;
-        if (atomic_load(&slot->tag) > MMT_TAG_CLAIMED &&
+        if (atomic_load(&slot->used) &&
             !atomic_load_explicit(&slot->plan, memory_order_relaxed))
             atomic_compare_exchange_strong(&slot->fate, &expected, MMT_FATE_UNKNOWN);
     }
@@ -169,15 +176,16 @@ static void write_down(struct mmt_calls *calls)
     enum { AT_ONCE = 64 };
     struct mmt_recorded *list = calloc(AT_ONCE, sizeof *list);
     const char *path = mmt_text_string(&calls->recording);
+    const int slots = list && *path ? count_slots(calls) : 0;
     size_t count = 0;
     mmt_error err = { 0 };
 
-    for (int i = 0; list && *path && i < MMT_MOST_SLOTS; i++) {
+    for (int i = 0; i < slots; i++) {
         struct mmt_slot *slot = &calls->slots[i];
-        if (atomic_load_explicit(&slot->tag, memory_order_acquire) > MMT_TAG_CLAIMED &&
+        if (atomic_load_explicit(&slot->used, memory_order_acquire) &&
             collect(calls, slot, &list[count]))
             count++;
-        if (count == AT_ONCE || (count && i == MMT_MOST_SLOTS - 1)) {
+        if (count == AT_ONCE || (count && i == slots - 1)) {
             if (mmt_recording_append(path, list, count, &err) ||
                 mmt_recording_compact(path, most_recorded_bytes, &err))
                 say(calls, "%s", err.text);
@@ -190,7 +198,7 @@ static void write_down(struct mmt_calls *calls)
 /* One line for each kind that ours computes. */
 static void name_kernels(struct mmt_calls *calls)
 {
-    for (int i = 0; i < MMT_MOST_SLOTS; i++) {
+    for (int i = 0; i < count_slots(calls); i++) {
         struct mmt_slot *slot = &calls->slots[i];
         if (slot->told.named || !atomic_load(&slot->fates[MMT_FATE_TAKEN]))
             continue;

@@ -8,17 +8,27 @@
 
 #include "dropin/calls.h"
 
-/* Kinds of calls; a power of 2. A look-up goes on for so many slots. */
-enum { MMT_MOST_SLOTS = 4096, MMT_MOST_PROBES = 64, MMT_MOST_PASSED = 32 };
+/* Kinds of calls, and entries of the index that finds their slots, a power of 2: at most
+ * a quarter of them is taken, so that a look-up, also of a kind that has no slot since
+ * there are too many, ends at a free one within a few steps. It gives up after so many
+ * probes. */
+enum {
+    MMT_MOST_SLOTS = 16384,
+    MMT_INDEX_SIZE = 4 * MMT_MOST_SLOTS,
+    MMT_MOST_PROBES = 64,
+    MMT_MOST_PASSED = 32
+};
 
-/* A slot's tag: 0 while it is free, MMT_TAG_CLAIMED while a thread fills it in, then the
- * hash of its call. Two threads that meet one kind at once may make two slots of it, of
- * which look-ups find the first; their counts add up. */
-enum { MMT_TAG_CLAIMED = 1 };
+/* An entry of the index: 0 while it is free, else, for ever, the number of a slot from 1
+ * in the low bits and the hash of its call in the others. Two threads that meet one kind
+ * at once may both fill a slot; that of the second stays out of the index, unused. */
+enum { MMT_NUMBER_BITS = 15 };
+_Static_assert(MMT_MOST_SLOTS < 1 << MMT_NUMBER_BITS, "each slot has a number");
 
 struct mmt_slot {
-    _Atomic uint64_t tag;
-    struct mmt_call call; /* constant from here to `label`, once the tag or plan tells */
+    atomic_bool used;     /* the index has it */
+    struct mmt_call call; /* constant from here to `label`, once the index or the plan
+                           * tells */
     struct mmt_calls *calls;
     double saves; /* seconds that a call saves that ours computes; with the plan */
     char *label;  /* with the plan; malloc'ed */
@@ -42,7 +52,9 @@ struct mmt_passed {
 struct mmt_calls {
     char name[32], library[48], path[256];
     struct mmt_calls_options options;
-    struct mmt_slot *slots; /* MMT_MOST_SLOTS of them */
+    _Atomic uint64_t *index; /* MMT_INDEX_SIZE entries */
+    struct mmt_slot *slots;  /* MMT_MOST_SLOTS of them */
+    atomic_int num_slots;    /* that are given away; may be above MMT_MOST_SLOTS */
     struct mmt_passed passed[MMT_MOST_PASSED];
     atomic_llong unseen; /* calls that found no slot */
     _Atomic(mmt_device *) device;

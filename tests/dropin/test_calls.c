@@ -1,6 +1,6 @@
 /* The table of calls: kinds are found again, counts of all threads are written down once.
  * The device is one that need not be there. */
-#include "dropin/calls.h"
+#include "dropin/table.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "tests/support/test.h"
 
-enum { KINDS = 300, THREADS = 4, ROUNDS = 20, ALL = 6000 };
+enum { KINDS = 300, THREADS = 4, ROUNDS = 20, ALL = MMT_MOST_SLOTS + 4000 };
 
 static struct mmt_calls *calls;
 
@@ -71,17 +71,44 @@ static void test_slot(void)
     mmt_slot_time(slot, 4e-6);
 }
 
-/* One that is full answers NULL, and keeps what it has. */
-static void test_full(void)
+static int find_all(int from)
 {
     int found = 0;
-    for (int i = KINDS + 1; i <= ALL; i++) {
+    for (int i = from; i <= ALL; i++) {
         const struct mmt_call call = make_call(i);
         found += mmt_calls_slot(calls, &call) != NULL;
     }
-    CHECK(found > ALL / 2 && found < ALL - KINDS);
+    return found;
+}
+
+/* The most and all entries that look-ups of all kinds pass, found or not, until they end:
+ * each goes from an entry of its own to the end of the run that it is in. */
+static void count_probes(int *most, int64_t *sum)
+{
+    int run = 0;
+    *most = 0, *sum = 0;
+    for (int i = 0; i < 2 * MMT_INDEX_SIZE; i++) {
+        run = atomic_load(&calls->index[i % MMT_INDEX_SIZE]) ? run + 1 : 0;
+        *most = run > *most ? run : *most;
+        *sum += run;
+    }
+}
+
+/* One that is full answers NULL, keeps what it has, and says so within a few probes. */
+static void test_full(void)
+{
+    const int wasted = atomic_load(&calls->num_slots);
+    const int found = find_all(KINDS + 1);
+    int most;
+    int64_t sum;
+    CHECK(found == MMT_MOST_SLOTS - wasted);
+    CHECK(find_all(KINDS + 1) == found);
+    CHECK(atomic_load(&calls->num_slots) >= MMT_MOST_SLOTS);
     const struct mmt_call first = make_call(1);
     CHECK(mmt_calls_slot(calls, &first) != NULL);
+    count_probes(&most, &sum);
+    CHECK(most < MMT_MOST_PROBES && sum < 2 * MMT_INDEX_SIZE);
+    CHECK(atomic_load(&calls->unseen) == 2 * (ALL - KINDS - found));
 }
 
 /* A child has no keeper: there every call passes. */
