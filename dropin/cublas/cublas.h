@@ -117,6 +117,7 @@ int cublasGetStream_v2(void *handle, void **stream);
 int cublasSetWorkspace_v2(void *handle, void *workspace, size_t bytes);
 int cublasGetPointerMode_v2(void *handle, int *mode);
 int cublasGetMathMode(void *handle, int *mode);
+int cublasGetSmCountTarget(void *handle, int *count);
 int cublasGetProperty(int property, int *value);
 
 size_t cublasLtGetVersion(void);

@@ -1,4 +1,6 @@
 /* cuBLAS's products: each name describes its arguments, and goes the one way. */
+#include <stdatomic.h>
+
 #include "dropin/cublas/real.h"
 #include "dropin/cublas/serve.h"
 
@@ -81,6 +83,19 @@ static int pass(const struct mmt_request *request, void *out)
 
 /* ---- serving --------------------------------------------------------------------- */
 
+/* Older versions have no such target: then it is looked for once. */
+static bool leaves_multiprocessors(void *handle)
+{
+    static atomic_bool missing;
+    int count = 0;
+    if (atomic_load_explicit(&missing, memory_order_relaxed))
+        return false;
+    __typeof__(&cublasGetSmCountTarget) ask = MMT_REAL(cublasGetSmCountTarget);
+    if (!ask)
+        atomic_store_explicit(&missing, true, memory_order_relaxed);
+    return ask && !ask(handle, &count) && count;
+}
+
 /* Reads the handle's modes; a handle that is none is for the library. */
 static const char *ask_modes(void *handle, int *math, int *pointers)
 {
@@ -88,7 +103,9 @@ static const char *ask_modes(void *handle, int *math, int *pointers)
     __typeof__(&cublasGetPointerMode_v2) ask_pointers = MMT_REAL(cublasGetPointerMode_v2);
     const bool told = ask_math && ask_pointers && handle && !ask_math(handle, math) &&
                       !ask_pointers(handle, pointers);
-    return told ? NULL : "";
+    return !told                            ? ""
+           : leaves_multiprocessors(handle) ? "a count of multiprocessors"
+                                            : NULL;
 }
 
 static int serve(const struct arguments *g)

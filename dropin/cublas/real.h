@@ -25,6 +25,7 @@
     X(cublasSetWorkspace_v2)                                                             \
     X(cublasGetPointerMode_v2)                                                           \
     X(cublasGetMathMode)                                                                 \
+    X(cublasGetSmCountTarget)                                                            \
     X(cublasGetProperty)                                                                 \
     X(cublasLtGetVersion)                                                                \
     X(cublasLtMatmulDescGetAttribute)                                                    \

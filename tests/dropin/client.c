@@ -16,6 +16,7 @@
 #include "tuner/verify/number.h"
 
 int cublasSetMathMode(void *handle, int mode);
+int cublasSetSmCountTarget(void *handle, int count);
 int cublasSetPointerMode_v2(void *handle, int mode);
 int cublasLtCreate(void **handle);
 int cublasLtMatmulDescCreate(void **desc, int compute, int scale);
@@ -38,6 +39,7 @@ int cublasLtMatrixLayoutSetAttribute(void *layout, int attribute, const void *va
     X(ws, 0)       /* bytes of a workspace for the handle, or of cublasLtMatmul */       \
     X(stream, 0)   /* a stream of that number is set before the workspace is; */         \
     X(late, 0)     /* and this one behind it */                                          \
+    X(sms, 0)      /* multiprocessors that the product may take; 0: all */                \
     X(ex, 0)       /* the Ex form of f32 and f64, too */                                 \
     X(lt, 0) X(epilogue, 1) X(two, 0) /* C is another matrix than D */                   \
     X(count, 1) X(threads, 1) X(capture, 0) X(fork, 0)                                   \
@@ -240,6 +242,7 @@ static void *make_desc(const struct call *it)
 {
     const int32_t ta = (int32_t) it->is.ta, tb = (int32_t) it->is.tb;
     const int32_t pointers = (int32_t) it->is.device;
+    const int32_t sms = (int32_t) it->is.sms;
     const uint32_t epilogue = (uint32_t) it->is.epilogue;
     void *desc;
 #define SET(attribute, value)                                                            \
@@ -250,6 +253,7 @@ static void *make_desc(const struct call *it)
                                                                    : CUDA_32F) &&
              SET(LT_DESC_TRANS_A, ta) && SET(LT_DESC_TRANS_B, tb) &&
              SET(LT_DESC_POINTER_MODE, pointers) && SET(LT_DESC_EPILOGUE, epilogue) &&
+             SET(LT_DESC_SM_COUNT, sms) &&
              (!(epilogue & LT_EPILOGUE_BIAS) || SET(LT_DESC_BIAS, it->bias)),
          "a descriptor cannot be made");
     return desc;
@@ -300,6 +304,7 @@ static void *run(void *argument)
         need(!cublasCreate_v2(&it.handle), "cublasCreate_v2");
     last_handle = it.handle;
     cublasSetMathMode(it.handle, (int) is->math);
+    cublasSetSmCountTarget(it.handle, (int) is->sms);
     cublasSetPointerMode_v2(it.handle, (int) is->device);
     if (is->stream != 0)
         cublasSetStream_v2(it.handle, (void *) (uintptr_t) (64 * is->stream));

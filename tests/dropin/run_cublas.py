@@ -146,9 +146,15 @@ def test_half():
 
 def test_features():
     """What we have not passes as it came, and is told where that is asked."""
-    fates, counts, said = run("type=14,math=2", "compute=74,ex=1,count=2", "lt=1,beta=1,two=1", MMTUNE_RUN_VERBOSE="1")
-    check(not fates and counts.get("cublasGemmEx") == 3 and counts.get("cublasLtMatmul") == 1, f"{fates} {counts}")
-    for line in ("1 calls", "math mode"), ("2 calls", "compute type"), ("1 calls", "C apart from D"):
+    problem = "gemm f32 nn 12x16x20"
+    learn(verdict(problem), verdict(problem, client="cublaslt"))
+    fates, counts, said = run("type=14,math=2", "compute=74,ex=1,count=2", "lt=1,beta=1,two=1", "sms=16,count=3",
+                              "keep=1", "lt=1,sms=16,count=4", "lt=1", MMTUNE_RUN_VERBOSE="1")
+    check(fates == {(client, problem): {"taken": 1} for client in ("cublas", "cublaslt")}, f"{fates}")
+    check([counts.get(name) for name in ("cublasGemmEx", "cublasSgemm_v2", "cublasLtMatmul")] == [3, 3, 5], f"{counts}")
+    for line in (("1 calls", "math mode"), ("2 calls", "compute type"), ("1 calls", "C apart from D"),
+                 ("3 calls", "a count of multiprocessors"),
+                 ("4 calls", "a count of multiprocessors, or counters of chunks")):
         check(f"{line[0]} passed, since they have what is not served: {line[1]}\n" in said, said)
 
 

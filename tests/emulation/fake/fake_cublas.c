@@ -14,7 +14,7 @@
 struct handle {
     void *stream, *workspace, *lt;
     size_t workspace_size;
-    int pointer_mode, math_mode;
+    int pointer_mode, math_mode, sm_count;
 };
 
 /* cudaDataType */
@@ -110,6 +110,7 @@ EXPORT(int) cublasSetWorkspace_v2(struct handle *handle, void *workspace, size_t
 GETTER(cublasGetStream_v2, void *, stream)
 GETTER(cublasGetPointerMode_v2, int, pointer_mode)
 GETTER(cublasGetMathMode, int, math_mode)
+GETTER(cublasGetSmCountTarget, int, sm_count)
 
 #define SETTER(name, member, most)                                                       \
     EXPORT(int) name(struct handle *handle, int value)                                   \
@@ -124,6 +125,7 @@ GETTER(cublasGetMathMode, int, math_mode)
     }
 SETTER(cublasSetPointerMode_v2, pointer_mode, 1)
 SETTER(cublasSetMathMode, math_mode, 0x1ff)
+SETTER(cublasSetSmCountTarget, sm_count, 132)
 
 EXPORT(int) cublasGetVersion_v2(struct handle *handle, int *version)
 {
