@@ -65,6 +65,34 @@ int mmt_fate_parse(const char *name)
     return parse(fates, MMT_NUM_FATES, name);
 }
 
+/* With its own where it was given none. */
+static size_t library_least(const struct mmt_call *call)
+{
+    return call->workspace || call->client != MMT_CLIENT_CUBLAS
+               ? call->workspace
+               : (size_t) MMT_CUBLAS_OWN_WORKSPACE;
+}
+
+size_t mmt_call_library_workspace(const struct mmt_call *call)
+{
+    return call->most_workspace ? call->most_workspace : library_least(call);
+}
+
+/* A call with none is no bound: ours has a workspace of its own then, or passes. */
+static size_t least_workspace(size_t a, size_t b)
+{
+    return !a ? b : !b || a < b ? a : b;
+}
+
+void mmt_call_add_workspace(struct mmt_call *sum, const struct mmt_call *call)
+{
+    const size_t a = mmt_call_library_workspace(sum),
+                 b = mmt_call_library_workspace(call);
+    const size_t most = a > b ? a : b;
+    sum->workspace = least_workspace(sum->workspace, call->workspace);
+    sum->most_workspace = most > library_least(sum) ? most : 0;
+}
+
 bool mmt_call_equal(const struct mmt_call *a, const struct mmt_call *b)
 {
     return a->client == b->client && a->adds == b->adds && a->compute == b->compute &&

@@ -33,9 +33,13 @@ struct mmt_call {
     mmt_problem problem; /* row-major and normalised */
     bool adds;           /* beta is not 0 */
     enum mmt_compute compute;
-    size_t workspace; /* bytes that the caller gave its library for this; 0: none, the
-                       * library takes its own */
+    size_t workspace;      /* bytes that the caller gave its library for this; of several
+                            * calls the least; 0: none, the library takes its own */
+    size_t most_workspace; /* of several the most, where that is more; else 0 */
 };
+
+/* Bytes of workspace that cuBLAS takes for a handle that was given none. */
+enum { MMT_CUBLAS_OWN_WORKSPACE = 32 << 20 };
 
 /* What became of a call. */
 enum mmt_fate {
@@ -69,7 +73,13 @@ void mmt_call_print_caller(const struct mmt_call *call, struct mmt_text *text);
 const char *mmt_fate_name(enum mmt_fate fate);
 int mmt_fate_parse(const char *name);
 
-/* Whether two calls are of one kind: all but the workspace is the same. */
+/* Bytes of workspace that the library has, of several calls at most. */
+size_t mmt_call_library_workspace(const struct mmt_call *call);
+
+/* Widens what a call says of workspaces by another's of its kind. */
+void mmt_call_add_workspace(struct mmt_call *sum, const struct mmt_call *call);
+
+/* Whether two calls are of one kind: all but the workspaces is the same. */
 bool mmt_call_equal(const struct mmt_call *a, const struct mmt_call *b);
 
 /* For tables of calls; equal calls have equal ones. */

@@ -67,6 +67,22 @@ static struct mmt_slot *look_up(struct mmt_calls *calls, const struct mmt_call *
     return NULL;
 }
 
+/* Stores a number that is less, or more, than what is there, or the first; 0 is none. */
+static void store_further(atomic_size_t *at, size_t number, bool more)
+{
+    size_t now = atomic_load_explicit(at, memory_order_relaxed);
+    while (number && (!now || (more ? number > now : number < now)))
+        if (atomic_compare_exchange_weak_explicit(at, &now, number, memory_order_relaxed,
+                                                  memory_order_relaxed))
+            return;
+}
+
+static void note_workspace(struct mmt_slot *slot, const struct mmt_call *call)
+{
+    store_further(&slot->least, call->workspace, false);
+    store_further(&slot->most, mmt_call_library_workspace(call), true);
+}
+
 struct mmt_slot *mmt_calls_slot(struct mmt_calls *calls, const struct mmt_call *call)
 {
     const uint64_t hash = mmt_call_hash(call);
@@ -80,6 +96,8 @@ struct mmt_slot *mmt_calls_slot(struct mmt_calls *calls, const struct mmt_call *
         use_slot(calls, slot);
     if (!slot)
         atomic_fetch_add_explicit(&calls->unseen, 1, memory_order_relaxed);
+    else if (slot->call.workspace != call->workspace)
+        note_workspace(slot, call);
     return slot;
 }
 

@@ -149,13 +149,24 @@ static long long take_new(atomic_llong *counter, long long *told)
     return since;
 }
 
+/* With the workspaces of all its calls. */
+static struct mmt_call call_of(const struct mmt_slot *slot)
+{
+    struct mmt_call call = slot->call, others = slot->call;
+    others.workspace = atomic_load_explicit(&slot->least, memory_order_relaxed);
+    others.most_workspace = atomic_load_explicit(&slot->most, memory_order_relaxed);
+    if (others.workspace || others.most_workspace)
+        mmt_call_add_workspace(&call, &others);
+    return call;
+}
+
 /* What happened to a slot since it was written down last; whether anything did. */
 static bool collect(struct mmt_calls *calls, struct mmt_slot *slot,
                     struct mmt_recorded *out)
 {
     long long calls_since = 0;
 
-    *out = (struct mmt_recorded){ .call = slot->call };
+    *out = (struct mmt_recorded){ .call = call_of(slot) };
     for (int i = 0; i < MMT_NUM_FATES; i++) {
         out->fates[i] = take_new(&slot->fates[i], &slot->told.fates[i]);
         calls_since += out->fates[i];

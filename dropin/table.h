@@ -35,6 +35,8 @@ struct mmt_slot {
     _Atomic(const mmt_plan *) plan;
     atomic_int fate; /* of its calls while there is no plan */
     atomic_int timings, checks;
+    atomic_size_t least, most; /* as mmt_call's of workspaces, of calls whose workspace
+                                * is another than `call` has; 0: there were none */
     atomic_llong fates[MMT_NUM_FATES];
     atomic_llong timed, picoseconds;
     struct {

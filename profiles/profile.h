@@ -287,8 +287,9 @@ const struct mmt_yardstick *mmt_profile_yardstick(const struct mmt_profile *prof
 /* Ours and the library's times on a call, in turn, on this device; the library called as
  * the program calls it. Where the verdict is for ours, `config` computes it. */
 struct mmt_verdict {
-    struct mmt_call call;  /* ours needs no more workspace than it gives; where it gives
-                            * cuBLAS none (0), no more than cuBLAS has by itself, 32 MiB */
+    struct mmt_call call;  /* ours needs no more workspace than it gives at least; where
+                            * it gives cuBLAS none (0), no more than cuBLAS takes by
+                            * itself, 32 MiB; the library had what it gives at most */
     mmt_f32_mode f32_mode; /* under which ours was selected; strict but for f32 */
     struct mmt_config config;
     char template_hash[33]; /* of the template as it was measured: of another one the

@@ -83,14 +83,15 @@ static bool read_call(const json_t *line, struct mmt_call *call, const char **wh
     const char *compute = json_string_value(json_object_get(line, "compute"));
     const int which = client ? mmt_client_parse(client) : -1;
     const int by = compute ? mmt_compute_parse(compute) : MMT_COMPUTE_USUAL;
-    int64_t workspace = 0;
+    int64_t workspace = 0, most = 0;
 
     *why = !problem                         ? "it has no \"call\""
            : which < 0                      ? "its \"client\" is unknown"
            : adds && !json_is_boolean(adds) ? "its \"adds\" is not true or false"
            : by < 0                         ? "its \"compute\" is unknown"
-           : !read_count(json_object_get(line, "workspace"), &workspace)
-               ? "its \"workspace\" is no number of bytes"
+           : !read_count(json_object_get(line, "workspace"), &workspace) ||
+                   !read_count(json_object_get(line, "most_workspace"), &most)
+               ? "its \"workspace\" or \"most_workspace\" is no number of bytes"
                : NULL;
     if (!*why && mmt_problem_parse(problem, &call->problem, err))
         *why = err->text;
@@ -98,6 +99,7 @@ static bool read_call(const json_t *line, struct mmt_call *call, const char **wh
     call->adds = json_is_true(adds);
     call->compute = by < 0 ? 0 : by;
     call->workspace = (size_t) workspace;
+    call->most_workspace = (size_t) most;
     return !*why;
 }
 
@@ -131,15 +133,9 @@ static bool is_same(const struct reading *reading, const struct mmt_recorded *a,
            (!reading->by_run || !strcmp(a->run, b->run));
 }
 
-/* The least workspace that any caller gave serves them all. */
-static size_t least_workspace(size_t a, size_t b)
-{
-    return !a ? b : !b || a < b ? a : b;
-}
-
 static void add_up(struct mmt_recorded *sum, const struct mmt_recorded *it)
 {
-    sum->call.workspace = least_workspace(sum->call.workspace, it->call.workspace);
+    mmt_call_add_workspace(&sum->call, &it->call);
     if (*it->path)
         memcpy(sum->path, it->path, sizeof sum->path);
     for (int i = 0; i < MMT_NUM_FATES; i++)

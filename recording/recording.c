@@ -89,6 +89,8 @@ void mmt_recorded_print(const struct mmt_recorded *it, struct mmt_text *text)
         mmt_text_addf(text, ",\"compute\":\"%s\"", mmt_compute_name(it->call.compute));
     if (it->call.workspace)
         mmt_text_addf(text, ",\"workspace\":%zu", it->call.workspace);
+    if (it->call.most_workspace)
+        mmt_text_addf(text, ",\"most_workspace\":%zu", it->call.most_workspace);
     add_string(text, "library", it->library);
     add_string(text, "path", it->path);
     add_string(text, "run", it->run);

@@ -50,8 +50,8 @@ struct mmt_recording {
 
 /* Reads a file and adds up lines of one call, library and, where `by_run`, run (else
  * `run` is ""); the greatest share of time first, then calls. A sum has the least
- * workspace that was given, and the path that was written last. MMT_ERROR_NOT_FOUND where
- * there is no file. */
+ * and the most workspace that were given, and the path that was written last.
+ * MMT_ERROR_NOT_FOUND where there is no file. */
 mmt_status mmt_recording_read(const char *path, bool by_run, struct mmt_recording *out,
                               mmt_error *err);
 void mmt_recording_free(struct mmt_recording *recording);

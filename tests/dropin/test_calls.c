@@ -146,6 +146,8 @@ static void test_written(const char *folder)
         CHECK(it->fates[MMT_FATE_RECORDED] == ROUNDS * THREADS);
         CHECK_EQ_STR(it->run, "this");
         CHECK_EQ_STR(it->library, "cuBLAS 1.2.3");
+        CHECK(it->call.workspace == (it->timed ? 1 : 0)); /* as test_slot has it */
+        CHECK(it->call.most_workspace == (it->timed ? MMT_CUBLAS_OWN_WORKSPACE : 0));
         CHECK(!it->timed || (it->seconds > 5.9e-6 && it->seconds < 6.1e-6));
     }
     CHECK(recording.count == KINDS && timed == 2);

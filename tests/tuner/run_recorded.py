@@ -100,6 +100,20 @@ def test_other_version(recording):
     check(events["verdicts"][0]["ours"] == 0 and events["verdicts"][0]["library"] == 3, f"{events['verdicts']}")
 
 
+def test_kinds_of_one(problem="gemm f16 nn 12x12x12"):
+    """What accumulates in f16 is called so, with the most workspace that it was given; what is usual, as ever."""
+    path = write(folder, "kinds", line(problem, "cublas", 10, 2000, path=OWN, workspace=4096) +
+                 line(problem, "cublas", 10, 2000, path=OWN, compute="16f", workspace=4096) +
+                 line(problem, "cublas", 10, 2000, path=OWN, compute="16f", workspace=1 << 20))
+    _, profile = tune(path, "cuda:0", "1c", MMT_FAKE_CUBLAS_US="2000", MMT_FAKE_CUBLAS_LARGE="65536")
+    made = {v.get("compute", "usual"): v for v in profile["verdicts"]}
+    check({name: round(it["library_us"]) for name, it in made.items()} ==
+          {"usual": 2000, "16f": 500}, f"{made}")
+    check([made["16f"].get(key) for key in ("workspace_bytes", "most_workspace_bytes")] == [4096, 1 << 20] and
+          "most_workspace_bytes" not in made["usual"], f"{made}")
+    os.remove(folder + "/profile.json")
+
+
 def test_recorded(recording):
     """What is told of calls is by their own library's verdict; by no other's."""
     os.makedirs(folder + "/data/mmtune", exist_ok=True)
@@ -175,6 +189,7 @@ if PART == "card":
                   line("gemm f32 nn 20x12x12 bias=column activation=relu", "cublaslt", 20, 2000, path=OWN_LT,
                        adds=True, workspace=1 << 20) +
                   line("gemm f32 nn 7x7x7", "mmtune", 3))
+    test_kinds_of_one()
     test_verdicts(whole)
     test_again(whole)
     test_other_version(whole)

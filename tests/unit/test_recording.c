@@ -68,6 +68,7 @@ static void test_round_trip(void)
     struct stat found;
     it.call.adds = true;
     it.call.compute = MMT_COMPUTE_16F_PEDANTIC;
+    it.call.most_workspace = 3 << 20;
     it.saved = 1e-6;
     strcpy(it.path, "/opt/a \"b\\c\x01\xff\xc3\xa9/libcublas.so.13");
     append(&it);
@@ -75,6 +76,7 @@ static void test_round_trip(void)
     if (CHECK(back.count == 1)) {
         CHECK(mmt_call_equal(&back.list[0].call, &it.call));
         CHECK(back.list[0].call.workspace == 1 << 20);
+        CHECK(back.list[0].call.most_workspace == 3 << 20);
         CHECK_EQ_STR(back.list[0].library, it.library);
         CHECK_EQ_STR(back.list[0].run, "7");
         CHECK(back.list[0].fates[MMT_FATE_RECORDED] == 5);
@@ -111,6 +113,8 @@ static void test_sums(void)
         CHECK(back.list[1].fates[MMT_FATE_TAKEN] == 2);
         CHECK(back.list[1].timed == 4);
         CHECK(back.list[1].call.workspace == 4096);
+        CHECK(back.list[1].call.most_workspace == 1 << 20);
+        CHECK(!back.list[0].call.most_workspace);
         CHECK_EQ_STR(back.list[1].path, other.path);
         CHECK_EQ_STR(back.list[1].run, "");
         CHECK(back.list[2].call.adds);
@@ -120,6 +124,33 @@ static void test_sums(void)
     CHECK(back.count == 4);
     mmt_recording_free(&back);
     unlink(path);
+}
+
+/* The least and the most of what calls were given; cuBLAS has 32 MiB of its own. */
+static void test_workspaces(void)
+{
+    static const struct {
+        enum mmt_client client;
+        size_t first, second, least, most, library;
+    } rows[] = {
+        { MMT_CLIENT_CUBLAS, 4096, 4096, 4096, 0, 4096 },
+        { MMT_CLIENT_CUBLAS, 8192, 4096, 4096, 8192, 8192 },
+        { MMT_CLIENT_CUBLAS, 0, 0, 0, 0, 32 << 20 },
+        { MMT_CLIENT_CUBLAS, 4096, 0, 4096, 32 << 20, 32 << 20 },
+        { MMT_CLIENT_CUBLAS, 0, 64 << 20, 64 << 20, 0, 64 << 20 },
+        { MMT_CLIENT_CUBLASLT, 0, 0, 0, 0, 0 },
+        { MMT_CLIENT_CUBLASLT, 0, 4096, 4096, 0, 4096 },
+        { MMT_CLIENT_CUBLASLT, 4096, 8192, 4096, 8192, 8192 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct mmt_call sum = { .client = rows[i].client, .workspace = rows[i].first };
+        const struct mmt_call other = { .client = rows[i].client,
+                                        .workspace = rows[i].second };
+        mmt_call_add_workspace(&sum, &other);
+        mmt_call_add_workspace(&sum, &other);
+        CHECK(sum.workspace == rows[i].least && sum.most_workspace == rows[i].most);
+        CHECK(mmt_call_library_workspace(&sum) == rows[i].library);
+    }
 }
 
 static void test_foreign(void)
@@ -319,6 +350,7 @@ int main(void)
     snprintf(path, sizeof path, "%s/deep/cuda-card.jsonl", folder);
     test_round_trip();
     test_sums();
+    test_workspaces();
     test_foreign();
     test_locale();
     test_refusals();

@@ -105,7 +105,8 @@ static struct mmt_profile *two_verdicts(void)
     struct mmt_verdict verdict = { .call = { .client = MMT_CLIENT_CUBLASLT,
                                              .problem = entry.problem,
                                              .adds = true,
-                                             .workspace = 32 << 20 },
+                                             .workspace = 32 << 20,
+                                             .most_workspace = 64 << 20 },
                                    .config = entry.config,
                                    .library = "cuBLAS 13.1.0",
                                    .driver = "580.65.06",
@@ -150,7 +151,8 @@ static struct mmt_profile *read_with(struct mmt_profile *profile, const char *ol
 
 static void same_verdict(const struct mmt_verdict *a, const struct mmt_verdict *b)
 {
-    CHECK(mmt_call_equal(&a->call, &b->call) && a->call.workspace == b->call.workspace);
+    CHECK(mmt_call_equal(&a->call, &b->call) && a->call.workspace == b->call.workspace &&
+          a->call.most_workspace == b->call.most_workspace);
     CHECK(a->f32_mode == b->f32_mode && mmt_config_equal(&a->config, &b->config));
     CHECK_EQ_STR(a->template_hash, b->template_hash);
     CHECK_EQ_STR(a->library, b->library);

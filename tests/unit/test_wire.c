@@ -60,7 +60,8 @@ static void test_verdict(void)
                            .call = { .client = MMT_CLIENT_CUBLASLT,
                                      .adds = true,
                                      .compute = MMT_COMPUTE_16F,
-                                     .workspace = (size_t) 5 << 30 },
+                                     .workspace = (size_t) 5 << 30,
+                                     .most_workspace = (size_t) 6 << 30 },
                            .path = "/opt/\xc3\xa9/libcublasLt.so.13" };
     struct mmt_job back;
     struct mmt_reply reply = { .count = 1, .library = "cuBLAS 13.1.0" }, heard;
@@ -71,7 +72,8 @@ static void test_verdict(void)
     job.call.problem = job.problem;
     CHECK(mmt_wire_write_job(&job, &line) && mmt_wire_read_job(line.data, &back, &err));
     CHECK(mmt_call_equal(&back.call, &job.call) &&
-          back.call.workspace == job.call.workspace);
+          back.call.workspace == job.call.workspace &&
+          back.call.most_workspace == job.call.most_workspace);
     CHECK_EQ_STR(back.path, job.path);
     mmt_text_finish(&line);
     strcpy(reply.note, "another file \xc3");

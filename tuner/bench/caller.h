@@ -12,9 +12,6 @@
 /* The ways in which a program may have made one call: cublasSgemm and cublasGemmEx. */
 enum { MMT_MOST_CALLED_WAYS = 2 };
 
-/* Bytes of workspace that cuBLAS has by itself, where a program gives it none. */
-enum { MMT_CUBLAS_OWN_WORKSPACE = 32 << 20 };
-
 struct mmt_caller {
     enum mmt_client client;
     const char *title; /* as sentences have it, "cuBLAS" */
@@ -30,7 +27,8 @@ struct mmt_caller {
     /* Its name and version, as recordings have it. */
     void (*version)(void *self, char out[48]);
 
-    /* Bytes of workspace that the call leaves to ours. */
+    /* Bytes of workspace that the call leaves to ours: of several the least, while the
+     * library has the most. */
     size_t (*workspace)(const struct mmt_call *call);
 
     /* Gets ready for calls on a session's problem; *ways is how many there are.

@@ -250,12 +250,11 @@ static mmt_status refuse(const struct mmt_session *session, bool handle, mmt_err
 }
 
 static mmt_status begin_call(struct cublas *self, struct mmt_session *session,
-                             const struct mmt_call *call, size_t workspace, bool handle,
-                             mmt_error *err)
+                             const struct mmt_call *call, bool handle, mmt_error *err)
 {
     self->session = session;
     self->call = call;
-    self->workspace_bytes = workspace;
+    self->workspace_bytes = mmt_call_library_workspace(call);
     mmt_status status = refuse(session, handle, err);
     return status ? status : make_workspace(self, err);
 }
@@ -292,7 +291,7 @@ static mmt_status prepare_cublas(void *given, struct mmt_session *session,
 {
     struct cublas *self = given;
     const mmt_problem *p = &session->problem;
-    mmt_status status = begin_call(self, session, call, own_workspace(call), true, err);
+    mmt_status status = begin_call(self, session, call, true, err);
     if (status)
         return status;
     TRY_BLAS(cublasSetStream_v2, self->handle, session->queue);
@@ -400,7 +399,7 @@ static mmt_status prepare_cublaslt(void *given, struct mmt_session *session,
                                    const struct mmt_call *call, int *ways, mmt_error *err)
 {
     struct cublas *self = given;
-    mmt_status status = begin_call(self, session, call, call->workspace, false, err);
+    mmt_status status = begin_call(self, session, call, false, err);
     if (!status)
         status = mmt_lt_product_make(&self->lt, &session->problem, lt_compute(call),
                                      &self->product, err);

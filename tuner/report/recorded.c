@@ -259,11 +259,12 @@ static json_t *fates_json(const struct mmt_recorded *it)
 static json_t *row_json(const struct mmt_recorded_row *row)
 {
     json_t *json = json_pack(
-        "{s:o, s:s, s:b, s:s, s:I, s:s, s:I, s:o, s:s}", "problem",
+        "{s:o, s:s, s:b, s:s, s:I, s:I, s:s, s:I, s:o, s:s}", "problem",
         mmt_problem_json(&row->it->call.problem), "client",
         mmt_client_name(row->it->call.client), "adds", row->it->call.adds, "compute",
         mmt_compute_name(row->it->call.compute), "workspace_bytes",
-        (json_int_t) row->it->call.workspace, "library", row->it->library, "calls",
+        (json_int_t) row->it->call.workspace, "most_workspace_bytes",
+        (json_int_t) row->it->call.most_workspace, "library", row->it->library, "calls",
         (json_int_t) mmt_recorded_calls(row->it), "fates", fates_json(row->it), "verdict",
         row->fate == MMT_FATE_TAKEN ? "ours" : mmt_fate_name(row->fate));
     if (row->each > 0) {

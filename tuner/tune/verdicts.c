@@ -272,6 +272,7 @@ static bool is_known(const struct mmt_run *run, const struct mmt_verdict *verdic
         if (mmt_call_equal(&it->call, &verdict->call) &&
             it->f32_mode == verdict->f32_mode &&
             it->call.workspace == verdict->call.workspace &&
+            it->call.most_workspace == verdict->call.most_workspace &&
             !strcmp(it->library, verdict->library) &&
             !strcmp(it->driver, verdict->driver) &&
             !strcmp(it->template_hash, verdict->template_hash) &&

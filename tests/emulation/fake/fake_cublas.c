@@ -1,6 +1,7 @@
 /* libcublas as its documentation describes it, for matrices in host memory: handles and
  * their state, and the products, each also with sizes of 64 bits. By the clock of
- * tests/emulation/fake/card each takes MMT_FAKE_CUBLAS_US, 2000 where that is not set.
+ * tests/emulation/fake/card each takes MMT_FAKE_CUBLAS_US, 2000 where that is not set, or
+ * a quarter of it where the handle was given MMT_FAKE_CUBLAS_LARGE bytes or more.
  *
  * As in the vendor's, references to its own functions are bound within, and some products
  * are left to libcublasLt: here cublasHgemm calls cublasLtMatmul. */
@@ -197,6 +198,12 @@ static struct fake_matrix typed(struct fake_matrix matrix, int cuda)
     return matrix;
 }
 
+static bool is_large(const struct handle *handle)
+{
+    const char *least = getenv("MMT_FAKE_CUBLAS_LARGE");
+    return least && handle->workspace_size >= (size_t) atoll(least);
+}
+
 /* Scalars of either pointer mode are in host memory. */
 static int multiply(struct handle *handle, const struct gemm *it)
 {
@@ -217,7 +224,7 @@ static int multiply(struct handle *handle, const struct gemm *it)
         .c = typed(it->c, it->type_c),
     };
     fake_card_enter();
-    fake_clock_add(1);
+    fake_clock_add(is_large(handle) ? 0.25 : 1);
     fake_product_compute(&product);
     return SUCCESS;
 }
