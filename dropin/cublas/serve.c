@@ -1,7 +1,6 @@
 #include "dropin/cublas/serve.h"
 
-#include <stdatomic.h>
-
+#include "dropin/cublas/gate.h"
 #include "dropin/cublas/real.h"
 
 /* The library's calls to itself pass. */
@@ -15,7 +14,9 @@ bool mmt_serve_is_nested(void)
 static int pass(const struct mmt_request *request)
 {
     depth++;
+    mmt_gate_enter(request->workspace.address);
     const int status = request->pass(request, (void *) request->gemm.c.data);
+    mmt_gate_leave(request->workspace.address);
     depth--;
     return status;
 }
@@ -102,14 +103,11 @@ static mmt_status execute(struct mmt_served *served, struct mmt_slot *slot,
     return status;
 }
 
-/* Launches through one workspace follow each other: while a thread queues them, what
- * another thread would queue with the same workspace passes. */
-enum { FLAGS = 64 };
-static atomic_flag in_use[FLAGS];
-
-static atomic_flag *flag_of(const mmt_operand *workspace)
+/* The library knows a program's workspace by its address as given. */
+static uint64_t gate_of(const struct mmt_request *request, const mmt_operand *workspace)
 {
-    return workspace->handle ? &in_use[workspace->handle / 256 % FLAGS] : NULL;
+    const uint64_t given = request->workspace.address;
+    return workspace->handle && given ? given : workspace->handle;
 }
 
 /* Whether ours computed it; why not, to *fate. */
@@ -119,7 +117,6 @@ static bool take_over(struct mmt_served *served, struct mmt_slot *slot,
 {
     mmt_args args;
     mmt_operand workspace = { 0, 0 };
-    atomic_flag *flag;
 
     *fate = MMT_FATE_TAKEN;
     if (!is_aligned(request))
@@ -128,8 +125,8 @@ static bool take_over(struct mmt_served *served, struct mmt_slot *slot,
         *fate = MMT_FATE_WORKSPACE;
     if (*fate != MMT_FATE_TAKEN)
         return false;
-    flag = flag_of(&workspace);
-    if (flag && atomic_flag_test_and_set_explicit(flag, memory_order_acquire)) {
+    const uint64_t gate = gate_of(request, &workspace);
+    if (!mmt_gate_enter_alone(gate)) {
         *fate = MMT_FATE_WORKSPACE;
         return false;
     }
@@ -137,8 +134,7 @@ static bool take_over(struct mmt_served *served, struct mmt_slot *slot,
     args.workspace = workspace;
     if (execute(served, slot, request, plan, &args))
         *fate = MMT_FATE_FAILED;
-    if (flag)
-        atomic_flag_clear_explicit(flag, memory_order_release);
+    mmt_gate_leave_alone(gate);
     return *fate == MMT_FATE_TAKEN;
 }
 

@@ -43,6 +43,7 @@ int cublasLtMatrixLayoutSetAttribute(void *layout, int attribute, const void *va
     X(ex, 0)       /* the Ex form of f32 and f64, too */                                 \
     X(lt, 0) X(epilogue, 1) X(two, 0) /* C is another matrix than D */                   \
     X(count, 1) X(threads, 1) X(capture, 0) X(fork, 0)                                   \
+    X(share, 0)    /* one handle for all threads */                                      \
     X(keep, 0)     /* the handle of the call before */                                   \
     X(foreign, 0)  /* the context is none of a device's primary ones */                  \
     X(card, 0)     /* its number */                                                     \
@@ -293,16 +294,14 @@ static void destroy(const struct call *it)
     *destroying = NULL;
 }
 
-static void *run(void *argument)
+static void set_up(struct call *call)
 {
-    struct call it = *(struct call *) argument;
+    struct call it = *call;
     const struct words *is = &it.is;
-    const mmt_type type = type_of((int) is->type);
 
-    it.out = is->out < 0 ? (int) is->type : (int) is->out;
     if (!it.handle)
         need(!cublasCreate_v2(&it.handle), "cublasCreate_v2");
-    last_handle = it.handle;
+    last_handle = call->handle = it.handle;
     cublasSetMathMode(it.handle, (int) is->math);
     cublasSetSmCountTarget(it.handle, (int) is->sms);
     cublasSetPointerMode_v2(it.handle, (int) is->device);
@@ -313,6 +312,17 @@ static void *run(void *argument)
                               (size_t) is->ws);
     if (is->late != 0)
         cublasSetStream_v2(it.handle, (void *) (uintptr_t) (64 * is->late));
+}
+
+static void *run(void *argument)
+{
+    struct call it = *(struct call *) argument;
+    const struct words *is = &it.is;
+    const mmt_type type = type_of((int) is->type);
+
+    it.out = is->out < 0 ? (int) is->type : (int) is->out;
+    if (is->share == 0)
+        set_up(&it);
     it.a = make(type, is->ta != 0 ? (int64_t) is->k : (int64_t) is->m,
                 is->ta != 0 ? (int64_t) is->m : (int64_t) is->k, is, 1);
     it.b = make(type, is->tb != 0 ? (int64_t) is->n : (int64_t) is->k,
@@ -357,6 +367,8 @@ static void run_threads(struct call *call)
 {
     pthread_t threads[16];
     const int count = (int) call->is.threads;
+    if (call->is.share != 0)
+        set_up(call);
     for (int i = 0; i < count; i++)
         need(!pthread_create(&threads[i], NULL, run, call), "no thread");
     for (int i = 0; i < count; i++)

@@ -191,6 +191,17 @@ def test_workspaces():
     check(fates == {("cublas", "gemm " + problem): {"taken": 9, "workspace": 3}}, f"eight parts, freed: {fates}")
 
 
+def test_shared():
+    """Threads that share a handle and its workspace: what one of them queues is kept together, whoever computes."""
+    call, problem = "n=12,m=16,k=512,ws=65536,share=1,threads=4,count=40", ("cublas", "gemm f32 nn 12x16x512")
+    learn(verdict(problem[1], configuration=SPLIT))
+    fates, counts, _ = run(call)
+    at = fates[problem]
+    # A thread without a context has none before its first call, which passes uncounted.
+    check(set(at) <= {"taken", "workspace"} and 156 <= sum(at.values()) <= 160 and at.get("taken"), f"{fates}")
+    check(counts.get("cublasSgemm_v2", 0) == 160 - at["taken"], f"{fates} {counts}")
+
+
 def test_destroy():
     """The part of a handle that is destroyed is nobody's until that is over: neither of another handle nor of a
     new one at the same address; then it is the first's that asks."""
