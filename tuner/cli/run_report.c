@@ -172,5 +172,7 @@ int64_t mmt_run_report(const char *id, bool record)
     mmt_text_finish(&folder);
     if (calls && record)
         print_tables(id);
+    if (calls)
+        fprintf(stderr, "  these calls again: mmtune recorded --run %s\n", id);
     return calls;
 }

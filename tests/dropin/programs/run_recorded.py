@@ -74,6 +74,14 @@ def test_record(name, words, processes):
     check(f"recorded {calls * len(PRODUCTS)} calls of {len(PRODUCTS)} kinds on cuda-card-that-is-not-there; "
           "next: mmtune --device 0 --recorded\n" in said, f"{name}: {said}")
     check(listed(said) == dict.fromkeys(PRODUCTS, calls), f"{name}: {listed(said)}\n{said}")
+    check(listed(tell_again(said)) == listed(said), f"{name}: {tell_again(said)}\n{said}")
+
+
+def tell_again(said):
+    """What `mmtune recorded` says of a run, by the words that its report ends with."""
+    again = re.search(r"\n  these calls again: mmtune (recorded --run \S+)\n$", said)
+    return subprocess.run([MMTUNE, *(again[1].split() if again else [])], capture_output=True, text=True, timeout=120,
+                          env=environment, check=False).stdout
 
 
 def test_serve():
@@ -121,6 +129,7 @@ def test_commands():
     served, reached, said = run(MMTUNE, "run", "--wait", "1m", "--", *words)
     check(served == out and not any(reached.values()), f"all is taken over, and is the same: {reached}")
     check(f"took over {ROUNDS} of {ROUNDS} calls" in said and f"which saved {ROUNDS}.000 ms" in said, said)
+    check(f"{ROUNDS} taken" in tell_again(said), said)
 
 
 for client, command in CLIENTS.items():
