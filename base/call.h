@@ -54,7 +54,7 @@ enum mmt_fate {
     MMT_FATE_ALIGNMENT, /* an operand begins at no multiple of 16 bytes */
     MMT_FATE_POINTERS,  /* scalars in device memory, or a pointer mode we have not */
     MMT_FATE_FEATURE,   /* something else that we have not; never recorded as a call */
-    MMT_FATE_CONTEXT,   /* another context than the device's primary one */
+    MMT_FATE_CONTEXT, /* another context than the device's primary one, or the handle's */
 };
 enum { MMT_NUM_FATES = MMT_FATE_CONTEXT + 1 };
 

@@ -135,7 +135,9 @@ static int serve(const struct arguments *g)
         return pass(&request, (void *) g->c.data);
     request.why = ask_modes(g->handle, &request.math, &pointers);
     request.on_host = pointers == CUBLAS_ON_HOST;
-    request.workspace = mmt_handle_workspace(g->handle);
+    const struct mmt_handle handle = mmt_handle_know(g->handle);
+    request.context = handle.context;
+    request.workspace = handle.workspace;
     return mmt_serve(&request);
 }
 

@@ -16,6 +16,7 @@ HOOK cublasCreate_v2(void **handle)
 
     if (status || mmt_serve_is_nested())
         return status;
+    mmt_handle_enter(*handle);
     served = mmt_served_current(&foreign);
     if (served && wait > 0 && !mmt_calls_wait(served->calls, wait) &&
         mmt_served_options()->verbose)

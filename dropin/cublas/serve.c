@@ -152,7 +152,7 @@ static int serve_slot(struct mmt_served *served, struct mmt_slot *slot, bool for
 
     if (!request->on_host)
         fate = MMT_FATE_POINTERS;
-    else if (foreign)
+    else if (foreign || (request->context && request->context != served->primary))
         fate = MMT_FATE_CONTEXT;
     else if (plan && !find_stream(request))
         fate = MMT_FATE_FAILED;

@@ -16,6 +16,7 @@ struct mmt_request {
     const void *bias;
     void *handle; /* cuBLAS's, whose stream is asked for; NULL: `stream` holds */
     void *stream;
+    void *context;                  /* the handle's; NULL: unknown, or it has none */
     struct mmt_workspace workspace; /* that the caller gave */
 
     /* Calls the library's own function; `out` stands in the place of C. */

@@ -163,6 +163,7 @@ enum { MOST_HANDLES = 1024, MOST_PROBES = 32, GONE = 1 };
 
 static struct handle {
     _Atomic uintptr_t handle; /* 0: never used; GONE: free again */
+    _Atomic(void *) context;
     _Atomic uint64_t address;
     atomic_size_t bytes;
 } handles[MOST_HANDLES];
@@ -187,26 +188,46 @@ static struct handle *find_handle(const void *handle)
     return NULL;
 }
 
-static struct handle *make_handle(const void *handle)
+static struct handle *make_handle(const void *handle, void *context)
 {
     for (int i = 0; i < MOST_PROBES; i++) {
         struct handle *it = place((uintptr_t) handle, i);
         uintptr_t found = atomic_load(&it->handle);
-        if (found <= GONE &&
-            atomic_compare_exchange_strong(&it->handle, &found, (uintptr_t) handle))
-            return it;
+        if (found > GONE ||
+            !atomic_compare_exchange_strong(&it->handle, &found, (uintptr_t) handle))
+            continue;
+        atomic_store_explicit(&it->context, context, memory_order_relaxed);
+        atomic_store_explicit(&it->address, 0, memory_order_relaxed);
+        return it;
     }
     return NULL;
 }
 
-struct mmt_workspace mmt_handle_workspace(const void *handle)
+static void forget(const void *handle)
+{
+    struct handle *it = find_handle(handle);
+    if (it)
+        atomic_store(&it->handle, GONE);
+}
+
+void mmt_handle_enter(const void *handle)
+{
+    const struct mmt_driver *driver = mmt_driver_open();
+    void *context = NULL;
+    forget(handle); /* one whose end was not seen */
+    if (driver && !driver->cuCtxGetCurrent(&context) && context)
+        make_handle(handle, context);
+}
+
+struct mmt_handle mmt_handle_know(const void *handle)
 {
     struct handle *it = find_handle(handle);
     if (!it)
-        return (struct mmt_workspace){ 0, 0 };
-    return (struct mmt_workspace){
-        atomic_load_explicit(&it->address, memory_order_relaxed),
-        atomic_load_explicit(&it->bytes, memory_order_relaxed),
+        return (struct mmt_handle){ NULL, { 0, 0 } };
+    return (struct mmt_handle){
+        atomic_load_explicit(&it->context, memory_order_relaxed),
+        { atomic_load_explicit(&it->address, memory_order_relaxed),
+          atomic_load_explicit(&it->bytes, memory_order_relaxed) },
     };
 }
 
@@ -215,7 +236,7 @@ void mmt_handle_set_workspace(const void *handle, struct mmt_workspace workspace
 {
     struct handle *it = find_handle(handle);
     if (!it && workspace.address)
-        it = make_handle(handle);
+        it = make_handle(handle, NULL);
     if (!it)
         return;
     atomic_store_explicit(&it->address, workspace.address, memory_order_relaxed);
@@ -234,19 +255,11 @@ static struct mmt_pool *pool_of(int context)
                : NULL;
 }
 
-static void forget(const void *handle)
-{
-    struct handle *it = find_handle(handle);
-    if (!it)
-        return;
-    atomic_store(&it->address, 0);
-    atomic_store(&it->handle, GONE);
-}
-
 void mmt_handle_leave(const void *handle, struct mmt_leaving *out)
 {
-    *out = (struct mmt_leaving){ .handle = handle,
-                                 .workspace = mmt_handle_workspace(handle) };
+    *out = (struct mmt_leaving){ .handle = handle, .was = mmt_handle_know(handle) };
+    if (!handle)
+        return;
     forget(handle);
     for (int i = 0; i < MMT_MOST_CONTEXTS; i++)
         if (pool_of(i))
@@ -256,8 +269,10 @@ void mmt_handle_leave(const void *handle, struct mmt_leaving *out)
 void mmt_handle_left(const struct mmt_leaving *leaving, bool destroyed)
 {
     const void *owner = destroyed ? NULL : leaving->handle;
-    if (!destroyed)
-        mmt_handle_set_workspace(leaving->handle, leaving->workspace);
+    if (!destroyed && leaving->was.context) {
+        make_handle(leaving->handle, leaving->was.context);
+        mmt_handle_set_workspace(leaving->handle, leaving->was.workspace);
+    }
     for (int i = 0; i < MMT_MOST_CONTEXTS; i++)
         if (leaving->parts[i])
             mmt_pool_give(pool_of(i), leaving->parts[i], owner);

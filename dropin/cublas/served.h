@@ -30,13 +30,21 @@ enum { MMT_MOST_CONTEXTS = 64 };
 /* ---- handles --------------------------------------------------------------------- */
 
 /* A handle's workspace is the one that the program gave it last, until it sets a stream:
- * that gives the handle the library's own again. One thread at a time uses a handle. */
+ * that gives the handle the library's own again. It belongs to the context in which it
+ * was made, whichever is current later. One thread at a time changes a handle. */
 
 struct mmt_workspace {
     uint64_t address; /* 0: the library's own */
     size_t bytes;
 };
-struct mmt_workspace mmt_handle_workspace(const void *handle);
+struct mmt_handle {
+    void *context; /* NULL: unknown */
+    struct mmt_workspace workspace;
+};
+struct mmt_handle mmt_handle_know(const void *handle);
+
+/* Begins to know a handle that was made in the current context. */
+void mmt_handle_enter(const void *handle);
 void mmt_handle_set_workspace(const void *handle, struct mmt_workspace workspace);
 
 /* A handle while the library destroys it. The library frees its memory, so that a new
@@ -45,7 +53,7 @@ void mmt_handle_set_workspace(const void *handle, struct mmt_workspace workspace
  * queued: so its parts of all pools are nobody's until it has returned. */
 struct mmt_leaving {
     const void *handle;
-    struct mmt_workspace workspace;
+    struct mmt_handle was;
     unsigned parts[MMT_MOST_CONTEXTS]; /* of the pool of each context's device */
 };
 void mmt_handle_leave(const void *handle, struct mmt_leaving *out);

@@ -6,10 +6,12 @@
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "dropin/cublas/cublas.h"
@@ -43,6 +45,7 @@ int cublasLtMatrixLayoutSetAttribute(void *layout, int attribute, const void *va
     X(ex, 0)       /* the Ex form of f32 and f64, too */                                 \
     X(lt, 0) X(epilogue, 1) X(two, 0) /* C is another matrix than D */                   \
     X(count, 1) X(threads, 1) X(capture, 0) X(fork, 0)                                   \
+    X(leave, 0)    /* the process ends while threads call */                             \
     X(share, 0)    /* one handle for all threads */                                      \
     X(keep, 0)     /* the handle of the call before */                                   \
     X(foreign, 0)  /* the context is none of a device's primary ones */                  \
@@ -72,6 +75,7 @@ struct call {
 };
 
 static void *last_handle;
+static atomic_int products; /* that were computed */
 
 static void need(bool held, const char *what)
 {
@@ -336,6 +340,7 @@ static void *run(void *argument)
         it.expected = make(type_of(it.out), (int64_t) is->m, (int64_t) is->n, is, 4);
         need(!(is->lt != 0 ? multiply_lt(&it) : multiply(&it)), "a product failed");
         check(&it);
+        atomic_fetch_add(&products, 1);
         free(it.c.freed);
         free(it.expected.freed);
     }
@@ -367,11 +372,14 @@ static void run_threads(struct call *call)
 {
     pthread_t threads[16];
     const int count = (int) call->is.threads;
+    const struct timespec pause = { .tv_nsec = 1000000 };
     if (call->is.share != 0)
         set_up(call);
     for (int i = 0; i < count; i++)
         need(!pthread_create(&threads[i], NULL, run, call), "no thread");
-    for (int i = 0; i < count; i++)
+    while (call->is.leave != 0 && atomic_load(&products) < 8 * count)
+        nanosleep(&pause, NULL);
+    for (int i = 0; i < count && call->is.leave == 0; i++)
         pthread_join(threads[i], NULL);
 }
 
@@ -404,22 +412,22 @@ static void enter_card(int ordinal)
 
 static void run_text(char *text)
 {
-    struct call call = { .handle = NULL };
+    struct call *call = calloc(1, sizeof *call); /* threads may be left with it */
 
-    parse(text, &call.is);
-    if (call.is.keep != 0)
-        call.handle = last_handle;
-    if (call.is.foreign != 0)
+    parse(text, &call->is);
+    if (call->is.keep != 0)
+        call->handle = last_handle;
+    if (call->is.foreign != 0)
         enter_foreign();
-    if (call.is.card != 0)
-        enter_card((int) call.is.card);
-    if (call.is.capture != 0)
+    if (call->is.card != 0)
+        enter_card((int) call->is.card);
+    if (call->is.capture != 0)
         *(int *) of_driver("fake_capture") = 1;
-    if (call.is.threads > 1)
-        run_threads(&call);
+    if (call->is.threads > 1)
+        run_threads(call);
     else
-        run(&call);
-    if (call.is.capture != 0)
+        run(call);
+    if (call->is.capture != 0)
         *(int *) of_driver("fake_capture") = 0;
 }
 

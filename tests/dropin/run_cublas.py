@@ -214,6 +214,16 @@ def test_destroy():
            (call[:-1], problem, "workspace"), MMTUNE_RUN_WORKSPACE="2K")
 
 
+def test_end():
+    """The process ends while threads call, those that ours computes and those that pass; what was counted is written."""
+    problem = "gemm f32 nn 12x16x20"
+    learn(verdict(problem))
+    for call in "threads=4,count=1000000,leave=1", "n=13,threads=4,count=1000000,leave=1":
+        for record in "", "1":
+            fates, _, _ = run(call, MMTUNE_RUN_RECORD=record)
+            check(len(fates) == 1 and sum(*[at.values() for at in fates.values()]) > 8, f"{call}: {fates}")
+
+
 def test_fork():
     """A child of a process that had not begun is served, one of a process that had passes and writes nothing."""
     problem = "gemm f32 nn 12x16x20"
@@ -243,6 +253,9 @@ def test_cards():
     fates, _, said = run("count=1", "card=1,count=2", "card=0,count=4", MMTUNE_RUN_VERBOSE="1")
     check(fates == {("cublas", problem): {"taken": 7}}, f"{fates} {said}")
     check(all(f"mmtune: cuda:{i}: {problem}" in said for i in range(2)), said)
+    fates, counts, _ = run("count=1", "card=1,keep=1,count=2", "card=1")
+    check(fates == {("cublas", problem): {"taken": 2, "other context": 2}} and counts["cublasSgemm_v2"] == 2,
+          f"a handle of the other card: {fates}")
 
 
 def test_record():
