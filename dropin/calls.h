@@ -22,8 +22,8 @@ struct mmt_calls;
 /* What a client of this table does in the keeper's thread, which has the device open and
  * disturbs no capture of a stream. Both may be NULL. */
 struct mmt_calls_work {
-    /* Once, when all plans are made and before any serves. `workspace`: the most that a
-     * plan needs whose caller gives its library none, in bytes. */
+    /* Once, when all plans are made, of which some may serve already. `workspace`: the
+     * most that a plan needs whose caller gives its library none, in bytes. */
     void (*prepare)(void *context, mmt_device *device, size_t workspace);
     /* Each second, ten times as often while calls are recorded, and a last time when the
      * process ends. */

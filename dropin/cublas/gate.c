@@ -1,6 +1,7 @@
 #include "dropin/cublas/gate.h"
 
 #include <sched.h>
+#include <stdalign.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
@@ -9,13 +10,15 @@ enum { GATE_BITS = 8 };
 
 /* How many calls of the library are inside; ALONE: one of ours. */
 enum { ALONE = -1 };
-static atomic_int gates[1 << GATE_BITS];
+static struct {
+    alignas(64) atomic_int inside; /* each on a cache line of its own */
+} gates[1 << GATE_BITS];
 
 /* Workspaces begin at multiples of large powers of 2. */
 static atomic_int *gate_of(uint64_t workspace)
 {
     const uint64_t hash = workspace / 256 * UINT64_C(0x9e3779b97f4a7c15);
-    return workspace ? &gates[hash >> (64 - GATE_BITS)] : NULL;
+    return workspace ? &gates[hash >> (64 - GATE_BITS)].inside : NULL;
 }
 
 bool mmt_gate_enter_alone(uint64_t workspace)

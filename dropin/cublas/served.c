@@ -269,10 +269,10 @@ void mmt_handle_leave(const void *handle, struct mmt_leaving *out)
 void mmt_handle_left(const struct mmt_leaving *leaving, bool destroyed)
 {
     const void *owner = destroyed ? NULL : leaving->handle;
-    if (!destroyed && leaving->was.context) {
+    if (!destroyed && leaving->was.context)
         make_handle(leaving->handle, leaving->was.context);
+    if (!destroyed)
         mmt_handle_set_workspace(leaving->handle, leaving->was.workspace);
-    }
     for (int i = 0; i < MMT_MOST_CONTEXTS; i++)
         if (leaving->parts[i])
             mmt_pool_give(pool_of(i), leaving->parts[i], owner);
