@@ -1,5 +1,6 @@
 #include "dropin/cublas/gate.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdalign.h>
 #include <stdatomic.h>
@@ -56,4 +57,21 @@ void mmt_gate_leave(uint64_t workspace)
     atomic_int *gate = gate_of(workspace);
     if (gate)
         atomic_fetch_sub_explicit(gate, 1, memory_order_release);
+}
+
+static void open_all(void)
+{
+    for (int i = 0; i < 1 << GATE_BITS; i++)
+        atomic_store(&gates[i].inside, 0);
+}
+
+static void watch_fork(void)
+{
+    pthread_atfork(NULL, NULL, open_all);
+}
+
+void mmt_gate_watch_fork(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_fork);
 }

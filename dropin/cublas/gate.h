@@ -21,4 +21,7 @@ void mmt_gate_leave_alone(uint64_t workspace);
 void mmt_gate_enter(uint64_t workspace);
 void mmt_gate_leave(uint64_t workspace);
 
+/* Has children of this process begin with nobody inside: threads that were are gone. */
+void mmt_gate_watch_fork(void);
+
 #endif

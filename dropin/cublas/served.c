@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "dropin/cublas/gate.h"
 #include "dropin/cublas/real.h"
 
 /* ---- settings -------------------------------------------------------------------- */
@@ -80,6 +81,7 @@ static struct mmt_served *start(const struct mmt_driver *driver, int device,
 
     if (!served)
         return NULL;
+    mmt_gate_watch_fork();
     served->driver = driver;
     served->primary = primary;
     served->device = device;
