@@ -95,6 +95,8 @@ static bool read_call(const json_t *line, struct mmt_call *call, const char **wh
                : NULL;
     if (!*why && mmt_problem_parse(problem, &call->problem, err))
         *why = err->text;
+    if (!*why && by && call->problem.type != MMT_F16)
+        *why = "its \"compute\" is of f16 alone";
     call->client = which < 0 ? 0 : which;
     call->adds = json_is_true(adds);
     call->compute = by < 0 ? 0 : by;

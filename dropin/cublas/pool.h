@@ -25,7 +25,8 @@ struct mmt_pool {
 void mmt_pool_make(struct mmt_pool *pool, mmt_device *device, size_t part, size_t most);
 
 /* The address of the part for that handle and stream, of that many bytes at least;
- * 0: there is none left. Any thread; one at a time for one handle. */
+ * 0: there is none left. Any thread; two that share a handle may bind two parts at once,
+ * of which later calls find one. */
 uint64_t mmt_pool_take(struct mmt_pool *pool, const void *handle, const void *stream,
                        size_t bytes);
 

@@ -66,6 +66,7 @@ static void test_round_trip(void)
 {
     struct mmt_recorded it = sample(16);
     struct stat found;
+    it.call.problem.type = it.call.problem.out = MMT_F16;
     it.call.adds = true;
     it.call.compute = MMT_COMPUTE_16F_PEDANTIC;
     it.call.most_workspace = 3 << 20;
@@ -164,6 +165,10 @@ static void test_foreign(void)
         "{\"call\":\"gemm f32 nn 8x8x8\",\"client\":\"mkl\",\"fates\":{}}\n"
         "{\"call\":\"gemm f32 nn 8x8x8\",\"client\":\"cublas\",\"fates\":"
         "{\"taken\":-1}}\n"
+        "{\"call\":\"gemm f32 nn 8x8x8\",\"client\":\"cublas\",\"compute\":"
+        "\"16f\",\"fates\":{}}\n"
+        "{\"call\":\"gemm f16 nn 8x8x8\",\"client\":\"cublas\",\"compute\":"
+        "\"8f\",\"fates\":{}}\n"
         "{\"call\":\"gemm f32 nn 8x8x8\",\"cli");
     append(&it); /* does not become a part of the torn line */
     struct mmt_recording back = read_back(false);
@@ -173,8 +178,10 @@ static void test_foreign(void)
     CHECK(strstr(warnings, "line 4 is passed over: ") && strstr(warnings, "f33"));
     CHECK(strstr(warnings, "line 5 is passed over: its \"client\" is unknown"));
     CHECK(strstr(warnings, "line 6 is passed over: its \"fates\""));
-    CHECK(strstr(warnings, "line 7 is passed over: it is torn"));
-    CHECK(!strstr(warnings, "line 8"));
+    CHECK(strstr(warnings, "line 7 is passed over: its \"compute\" is of f16 alone"));
+    CHECK(strstr(warnings, "line 8 is passed over: its \"compute\" is unknown"));
+    CHECK(strstr(warnings, "line 9 is passed over: it is torn"));
+    CHECK(!strstr(warnings, "line 10"));
     mmt_recording_free(&back);
     unlink(path);
 }
