@@ -142,7 +142,6 @@ static void print_driver(char out[64])
 /* As nvidia-smi prints it, without "GPU-". */
 static void print_uuid(CUdevice device, char out[40])
 {
-#if CUDA_VERSION >= 11040
     CUuuid uuid;
     int length = 0;
     if (!mmt_cu.cuDeviceGetUuid_v2 || mmt_cu.cuDeviceGetUuid_v2(&uuid, device))
@@ -151,7 +150,6 @@ static void print_uuid(CUdevice device, char out[40])
         length +=
             sprintf(out + length, "%s%02x", i > 2 && i < 12 && i % 2 == 0 ? "-" : "",
                     (unsigned) (unsigned char) uuid.bytes[i]);
-#endif
 }
 
 /* Without a compiler the architecture is the card's own. */

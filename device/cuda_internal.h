@@ -1,12 +1,12 @@
-/* What the files of the CUDA backend share. They alone include CUDA's headers. */
+/* What the files of the CUDA backend share. */
 #ifndef MMT_DEVICE_CUDA_INTERNAL_H
 #define MMT_DEVICE_CUDA_INTERNAL_H
 
-#include <cuda.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 
+#include "device/cuda_api.h"
 #include "device/device.h"
 
 /* The driver's functions, by the names of cuda.fn; there once a device is open. */

@@ -178,7 +178,6 @@ mmt_status mmt_cuda_function_usage(struct mmt_function *base, struct mmt_usage *
 static int resident_clusters(const struct cuda_function *function, int size)
 {
     int clusters = 0;
-#if CUDA_VERSION >= 12000
     const unsigned *block = function->base.block;
     CUlaunchAttribute cluster = { .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
                                   .value.clusterDim = { (unsigned) size, 1, 1 } };
@@ -197,18 +196,15 @@ static int resident_clusters(const struct cuda_function *function, int size)
         mmt_cu.cuOccupancyMaxActiveClusters(&clusters, function->kernel->function,
                                             &config))
         return 0;
-#endif
     return clusters;
 }
 
 static int cluster_size(CUfunction function)
 {
     int size = 0;
-#if CUDA_VERSION >= 12000
     if (mmt_cu.cuFuncGetAttribute(&size, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
                                   function))
         return 0;
-#endif
     return size;
 }
 
@@ -244,11 +240,9 @@ unsigned mmt_cuda_resident(struct mmt_function *base)
 static size_t reserved_shared(const struct cuda_device *device)
 {
     int bytes = 0;
-#if CUDA_VERSION >= 11000
     if (mmt_cu.cuDeviceGetAttribute(
             &bytes, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, device->device))
         return 0;
-#endif
     return (size_t) bytes;
 }
 
@@ -290,7 +284,6 @@ void mmt_cuda_set_carveout(struct mmt_function *const *functions, int count)
 
 /* ---- launching ------------------------------------------------------------------- */
 
-#if CUDA_VERSION >= 12000
 /* Whether the device has words by which a kernel waits for the one before, and the driver
  * also captures such launches into graphs. */
 static bool can_begin_early(const mmt_device *device)
@@ -299,7 +292,6 @@ static bool can_begin_early(const mmt_device *device)
     return device->caps.sm >= 90 && mmt_cuda_driver_version() >= CAPTURES &&
            mmt_cu.cuLaunchKernelEx;
 }
-#endif
 
 /* The kernel, with this function's carveout. */
 static CUfunction with_carveout(const struct mmt_function *base)
@@ -315,7 +307,6 @@ static CUresult launch(const struct mmt_function *base, const unsigned grid[3],
 {
     CUfunction function = with_carveout(base);
     const unsigned *block = base->block;
-#if CUDA_VERSION >= 12000
     CUlaunchAttribute overlap = {
         .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
         .value.programmaticStreamSerializationAllowed = 1,
@@ -334,7 +325,6 @@ static CUresult launch(const struct mmt_function *base, const unsigned grid[3],
     };
     if (early && can_begin_early(base->device))
         return mmt_cu.cuLaunchKernelEx(&config, function, parameters, NULL);
-#endif
     return mmt_cu.cuLaunchKernel(function, grid[0], grid[1], grid[2], block[0], block[1],
                                  block[2], (unsigned) base->shared, stream, parameters,
                                  NULL);

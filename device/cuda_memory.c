@@ -211,9 +211,7 @@ void mmt_cuda_queue_free(mmt_device *device, mmt_queue queue)
     mmt_cuda_leave(pushed);
 }
 
-#if CUDA_VERSION >= 10000
-
-static void CUDA_CB wait_for_release(void *released)
+static void wait_for_release(void *released)
 {
     while (sem_wait(released))
         continue; /* a signal came */
@@ -234,23 +232,12 @@ bool mmt_cuda_queue_hold(mmt_device *base, mmt_queue queue)
     return result == CUDA_SUCCESS;
 }
 
-#else
-
-bool mmt_cuda_queue_hold(mmt_device *base, mmt_queue queue)
-{
-    return false;
-}
-
-#endif
-
 void mmt_cuda_queue_release(mmt_device *device)
 {
     sem_post(&((struct cuda_device *) device)->released);
 }
 
 /* ---- graphs that others capture ---------------------------------------------------- */
-
-#if CUDA_VERSION >= 10010
 
 static bool captures(mmt_queue queue)
 {
@@ -278,17 +265,3 @@ int mmt_cuda_thread_mode(mmt_device *device, int mode)
         mmt_cu.cuThreadExchangeStreamCaptureMode(&exchanged);
     return (int) exchanged;
 }
-
-#else
-
-bool mmt_cuda_queue_captures(mmt_device *device, mmt_queue queue)
-{
-    return false;
-}
-
-int mmt_cuda_thread_mode(mmt_device *device, int mode)
-{
-    return 0;
-}
-
-#endif

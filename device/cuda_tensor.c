@@ -1,9 +1,7 @@
-/* What TMA (TMA) is told of a matrix, for the CUDA backend. */
+/* What TMA is told of a matrix, for the CUDA backend. */
 #include <string.h>
 
 #include "device/cuda_internal.h"
-
-#if CUDA_VERSION >= 12000
 
 static CUtensorMapDataType data_type(mmt_type type)
 {
@@ -45,26 +43,26 @@ static CUtensorMapL2promotion promotion(const struct mmt_box *box)
 }
 
 /* Drivers up to CUDA 13.1 set a bit that makes the engine read small matrices wrongly. */
-static void repair(CUtensorMap *map, cuuint64_t bytes)
+static void repair(CUtensorMap *map, uint64_t bytes)
 {
     enum { LAST_BROKEN = 13010, SMALL = 128 * 1024 };
     if (mmt_cuda_driver_version() <= LAST_BROKEN && bytes < SMALL)
         map->opaque[1] &= ~(1ull << 21);
 }
 
-static cuuint64_t at_least_one(int64_t size)
+static uint64_t at_least_one(int64_t size)
 {
-    return size > 0 ? (cuuint64_t) size : 1;
+    return size > 0 ? (uint64_t) size : 1;
 }
 
 mmt_status mmt_cuda_tensor_map_encode(mmt_device *device, const struct mmt_tensor *tensor,
                                       struct mmt_tensor_map *out, mmt_error *err)
 {
-    const cuuint64_t size[] = { at_least_one(tensor->inner), at_least_one(tensor->outer),
-                                at_least_one(tensor->batch) };
-    const cuuint64_t step[] = { (cuuint64_t) tensor->ld, (cuuint64_t) tensor->stride };
-    const cuuint32_t box[] = { tensor->box.inner, tensor->box.outer, 1 };
-    const cuuint32_t every[] = { 1, 1, 1 };
+    const uint64_t size[] = { at_least_one(tensor->inner), at_least_one(tensor->outer),
+                              at_least_one(tensor->batch) };
+    const uint64_t step[] = { (uint64_t) tensor->ld, (uint64_t) tensor->stride };
+    const uint32_t box[] = { tensor->box.inner, tensor->box.outer, 1 };
+    const uint32_t every[] = { 1, 1, 1 };
     CUtensorMap map;
     bool pushed;
 
@@ -88,15 +86,3 @@ mmt_status mmt_cuda_tensor_map_encode(mmt_device *device, const struct mmt_tenso
     memcpy(out, &map, sizeof(*out));
     return MMT_OK;
 }
-
-#else
-
-mmt_status mmt_cuda_tensor_map_encode(mmt_device *device, const struct mmt_tensor *tensor,
-                                      struct mmt_tensor_map *out, mmt_error *err)
-{
-    return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
-                    "built with the headers of a CUDA before 12.0, which knows no copy "
-                    "engine for tiles");
-}
-
-#endif

@@ -1,7 +1,6 @@
 #include "device/nvrtc.h"
 
 #include <dlfcn.h>
-#include <nvrtc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 
 #include "base/place.h"
 #include "device/cubin.h"
+#include "device/cuda_api.h"
 #include "device/library.h"
 
 struct mmt_nvrtc_functions {

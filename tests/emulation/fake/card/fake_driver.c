@@ -3,7 +3,6 @@
  * 2000 MHz, whatever it does, and longer where they run slower: three times as long where
  * its text has the line that MMT_FAKE_SLOW holds; what MMT_FAKE_DEADLY holds ends the
  * process instead. */
-#include <cuda.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/cuda_api.h"
 #include "tests/emulation/cuda/sources.h"
 #include "tests/emulation/fake/card/card.h"
 
@@ -98,7 +98,7 @@ EXPORT(CUresult) cuDeviceGetName(char *name, int size, CUdevice device)
     return CUDA_SUCCESS;
 }
 
-EXPORT(CUresult) cuDeviceTotalMem(size_t *bytes, CUdevice device)
+EXPORT(CUresult) cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
 {
     *bytes = (size_t) 1 << 30;
     return CUDA_SUCCESS;
@@ -116,7 +116,7 @@ EXPORT(CUresult) cuDeviceGetPCIBusId(char *pci, int size, CUdevice device)
 EXPORT(CUresult)
 cuDeviceGetAttribute(int *value, CUdevice_attribute name, CUdevice device)
 {
-    static const int values[CU_DEVICE_ATTRIBUTE_MAX] = {
+    static const int values[] = {
         [CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] = CAPABILITY / 10,
         [CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR] = CAPABILITY % 10,
         [CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 1024,
@@ -138,7 +138,7 @@ cuDeviceGetAttribute(int *value, CUdevice_attribute name, CUdevice device)
         [CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE] = 65536,
         [CU_DEVICE_ATTRIBUTE_CLOCK_RATE] = 2000000,
     };
-    *value = values[name];
+    *value = (size_t) name < sizeof values / sizeof *values ? values[name] : 0;
     return CUDA_SUCCESS;
 }
 
@@ -160,7 +160,7 @@ cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active)
     return CUDA_SUCCESS;
 }
 
-EXPORT(CUresult) cuDevicePrimaryCtxRelease(CUdevice device)
+EXPORT(CUresult) cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
     retained[device]--;
     return CUDA_SUCCESS;
@@ -192,7 +192,7 @@ EXPORT(CUresult) cuCtxGetDevice(CUdevice *device)
     return CUDA_SUCCESS;
 }
 
-EXPORT(CUresult) cuCtxPushCurrent(CUcontext context)
+EXPORT(CUresult) cuCtxPushCurrent_v2(CUcontext context)
 {
     if (depth == DEEPEST)
         return CUDA_ERROR_INVALID_CONTEXT;
@@ -200,7 +200,7 @@ EXPORT(CUresult) cuCtxPushCurrent(CUcontext context)
     return CUDA_SUCCESS;
 }
 
-EXPORT(CUresult) cuCtxPopCurrent(CUcontext *out)
+EXPORT(CUresult) cuCtxPopCurrent_v2(CUcontext *out)
 {
     if (!depth)
         return CUDA_ERROR_INVALID_CONTEXT;
@@ -210,32 +210,32 @@ EXPORT(CUresult) cuCtxPopCurrent(CUcontext *out)
 
 /* ---- memory ---------------------------------------------------------------------- */
 
-EXPORT(CUresult) cuMemGetInfo(size_t *free, size_t *all)
+EXPORT(CUresult) cuMemGetInfo_v2(size_t *free, size_t *all)
 {
     *free = *all = (size_t) 1 << 30;
     return CUDA_SUCCESS;
 }
 
-EXPORT(CUresult) cuMemAlloc(CUdeviceptr *out, size_t bytes)
+EXPORT(CUresult) cuMemAlloc_v2(CUdeviceptr *out, size_t bytes)
 {
     void *memory = aligned_alloc(256, (bytes + 255) / 256 * 256);
     *out = (CUdeviceptr) (uintptr_t) memory;
     return memory ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-EXPORT(CUresult) cuMemFree(CUdeviceptr memory)
+EXPORT(CUresult) cuMemFree_v2(CUdeviceptr memory)
 {
     free((void *) (uintptr_t) memory);
     return CUDA_SUCCESS;
 }
 
-EXPORT(CUresult) cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t bytes)
+EXPORT(CUresult) cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes)
 {
     memcpy((void *) (uintptr_t) to, from, bytes);
     return CUDA_SUCCESS;
 }
 
-EXPORT(CUresult) cuMemcpy2D(const CUDA_MEMCPY2D *copy)
+EXPORT(CUresult) cuMemcpy2D_v2(const CUDA_MEMCPY2D *copy)
 {
     const bool reads = copy->dstMemoryType == CU_MEMORYTYPE_HOST;
     const char *from = reads ? (const char *) copy->srcDevice : copy->srcHost;
@@ -245,7 +245,7 @@ EXPORT(CUresult) cuMemcpy2D(const CUDA_MEMCPY2D *copy)
     return CUDA_SUCCESS;
 }
 
-EXPORT(CUresult) cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes)
+EXPORT(CUresult) cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes)
 {
     memcpy(to, (const void *) (uintptr_t) from, bytes);
     return CUDA_SUCCESS;
@@ -418,7 +418,7 @@ EXPORT(CUresult) cuStreamSynchronize(CUstream stream)
     return CUDA_SUCCESS;
 }
 
-EXPORT(CUresult) cuStreamDestroy(CUstream stream)
+EXPORT(CUresult) cuStreamDestroy_v2(CUstream stream)
 {
     free(stream);
     return CUDA_SUCCESS;
@@ -469,16 +469,13 @@ EXPORT(CUresult) cuEventSynchronize(CUevent event)
     return CUDA_SUCCESS;
 }
 
-/* The program asks for the first version, which new headers rename. */
-#undef cuEventElapsedTime
-CUresult cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to);
 EXPORT(CUresult) cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to)
 {
     *milliseconds = (float) (1e3 * (to->at - from->at));
     return CUDA_SUCCESS;
 }
 
-EXPORT(CUresult) cuEventDestroy(CUevent event)
+EXPORT(CUresult) cuEventDestroy_v2(CUevent event)
 {
     free(event);
     return CUDA_SUCCESS;

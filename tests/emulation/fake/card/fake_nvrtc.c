@@ -1,8 +1,8 @@
 /* NVRTC for cards whose driver takes sources: what it makes of one is the text. */
-#include <nvrtc.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/cuda_api.h"
 #include "tests/emulation/fake/card/card.h"
 
 struct _nvrtcProgram {
