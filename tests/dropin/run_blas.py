@@ -7,6 +7,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -128,9 +129,23 @@ def test_hook():
     check(fates(found) == {"taken": 2} and not counts["sgemm"], f"hook: {found} {counts} {said}")
 
 
+def test_alone():
+    """`mmtune run --blas` of an installation that has nothing for cuBLAS."""
+    program, library = os.path.join(folder, "alone/tuner/mmtune"), os.path.join(folder, "alone/dropin/blas/libmmtune-blas.so")
+    for copy, of in ((program, MMTUNE), (library, LIBRARY)):
+        os.makedirs(os.path.dirname(copy))
+        shutil.copy(of, copy)
+    done = subprocess.run([program, "run", "--blas", "--record", "--", CLIENT, *KINDS], capture_output=True, text=True, timeout=120,
+                          env=dict(environment, MMTUNE_BLAS_THRESHOLD="1000"))
+    check(done.returncode == 0 and "libmmtune-cublas" not in done.stderr, f"alone: exit status {done.returncode}: {done.stderr}")
+    check(fates(lines()) == {"recorded": len(KINDS)}, f"alone: {done.stderr}")
+    check(f"{len(KINDS)} calls" in done.stderr, f"alone, no report: {done.stderr}")
+
+
 test_threshold()
 seen = test_recording()
 test_taken(seen)
 test_passed(seen)
 test_hook()
+test_alone()
 end("dropin blas", folder)

@@ -168,13 +168,17 @@ static void widen_static_tls(void)
     mmt_text_finish(&list);
 }
 
-/* A build without CUDA has nothing that stands before cuBLAS: --blas does without. */
+/* What stands before cuBLAS may be left out of an installation: --blas does without it,
+ * and without the auditor, which leads there. */
 static mmt_status set_libraries(const struct request *request, mmt_error *err)
 {
     mmt_status status = prepend("LD_PRELOAD", secure_getenv("LD_PRELOAD"), &cublas, err);
-    if (request->blas && (!status || status == MMT_ERROR_NOT_FOUND))
+    const bool blas_alone = request->blas && status == MMT_ERROR_NOT_FOUND;
+    if (blas_alone)
+        *err = (mmt_error){ .status = MMT_OK };
+    if (request->blas && (!status || blas_alone))
         status = prepend("LD_PRELOAD", secure_getenv("LD_PRELOAD"), &blas, err);
-    if (status || request->no_audit)
+    if (status || blas_alone || request->no_audit)
         return status;
     widen_static_tls();
     return prepend("LD_AUDIT", secure_getenv("LD_AUDIT"), &audit, err);
