@@ -17,15 +17,31 @@ NAMES = {"float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16
 DTYPES = {code: name for name, code in NAMES.items()}
 
 
+ALL_NAMES = ", ".join(NAMES)
+
+
+def _code_of(dtype: Any) -> Optional[str]:
+    text = str(getattr(dtype, "__name__", None) or dtype).rsplit(".", 1)[-1]
+    return NAMES.get(text) or (text if text in DTYPES else None)
+
+
 def type_of(dtype: Any, what: str = "dtype") -> str:
     """mmtune's name of an element's type, for that of any library, or for its name."""
-    text = getattr(dtype, "__name__", None) or str(dtype)
-    text = text.rsplit(".", 1)[-1]
-    if text in NAMES:
-        return NAMES[text]
-    if text in DTYPES:
-        return text
-    raise ArgumentTypeError(f"{what} is {dtype}; mmtune multiplies {', '.join(sorted(NAMES))}", what)
+    code = _code_of(dtype)
+    if code is None:
+        raise ArgumentTypeError(f"{what} is {dtype!r}; it is one of {ALL_NAMES}, of any library or by name", what)
+    return code
+
+
+def _type_of_elements(dtype: Any, name: str) -> str:
+    """The same for an array, of which errors speak by its name."""
+    code = _code_of(dtype)
+    if code is None:
+        swapped = getattr(dtype, "isnative", True) is False
+        raise ArgumentTypeError(f"{name} has elements of {dtype}; mmtune multiplies {ALL_NAMES}"
+                                + (", in this machine's byte order: .astype(dtype.newbyteorder('='))" if swapped
+                                   else ""), name)
+    return code
 
 
 class Kind:
@@ -38,13 +54,20 @@ class Kind:
         """What serves a product, by the signatures of its arrays; _matmul fills it."""
 
     def look(self, array: Any) -> tuple[int, Any]:
-        """Its address and its signature."""
+        """Its address and its signature. What fails here for an array that `view` takes is the library's failure."""
         raise NotImplementedError
+
+    def pair(self, a: Any, b: Any) -> tuple[int, int, Any]:
+        """Two addresses, and what stands for both signatures in a key."""
+        at_a, key_a = self.look(a)
+        at_b, key_b = self.look(b)
+        return at_a, at_b, (key_a, key_b)
 
     def address(self, array: Any) -> int:
         return self.look(array)[0]
 
-    def view(self, array: Any) -> View:
+    def view(self, array: Any, name: str) -> View:
+        """Its shape, strides and type; an error, which speaks of it by its name, where it is not to be multiplied."""
         raise NotImplementedError
 
     def device_of(self, signature: Any) -> int:
@@ -89,6 +112,12 @@ def numpy_dtype(code: str) -> Any:
     return numpy.dtype(name)
 
 
+def _strides(array: Any) -> tuple[int, ...]:
+    """In elements. What is no whole number of them, as of a record's member, is negative: no layout has that."""
+    size = array.itemsize
+    return tuple(step // size if step % size == 0 else -(abs(step) // size) for step in array.strides)
+
+
 class NumpyKind(Kind):
     host = True
 
@@ -96,10 +125,8 @@ class NumpyKind(Kind):
         return (array.__array_interface__["data"][0],
                 (array.shape, array.strides, array.dtype, array.flags.writeable))
 
-    def view(self, array: Any) -> View:
-        size = array.itemsize
-        strides = tuple(step // size if step % size == 0 else -1 for step in array.strides)
-        return View(array.shape, strides, type_of(array.dtype))
+    def view(self, array: Any, name: str) -> View:
+        return View(array.shape, _strides(array), _type_of_elements(array.dtype, name))
 
     def empty(self, shape: tuple[int, ...], code: str, like: Any) -> Any:
         import numpy
@@ -116,31 +143,53 @@ class NumpyKind(Kind):
 # ---- PyTorch ----------------------------------------------------------------------------------------
 
 
+_NEEDS_GRADIENT = ("a tensor requires its gradient, which mmtune.matmul does not keep; use torch.ops.mmtune (import "
+                   "mmtune.torch), torch.no_grad() or detach()")
+
+
+def _has_storage(tensor: Any) -> bool:
+    try:
+        tensor.data_ptr()
+    except RuntimeError:
+        return False
+    return True
+
+
 class TorchKind(Kind):
     def __init__(self) -> None:
         super().__init__()
         import torch
         self.torch = torch
         self.grad = torch.is_grad_enabled
+        self.address = torch.Tensor.data_ptr  # type: ignore[assignment,method-assign]
         raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
         self.stream = raw or (lambda ordinal: torch.cuda.current_stream(ordinal).cuda_stream)  # type: ignore
 
     def look(self, array: Any) -> tuple[int, Any]:
         if array.requires_grad and self.grad():
-            raise ArgumentError("a tensor requires its gradient, which mmtune.matmul does not keep; use "
-                                "torch.ops.mmtune (import mmtune.torch), torch.no_grad() or detach()")
+            raise ArgumentError(_NEEDS_GRADIENT)
         return array.data_ptr(), (array.shape, array.stride(), array.dtype, array.get_device())
 
-    def address(self, array: Any) -> int:
-        return array.data_ptr()  # type: ignore[no-any-return]
+    def pair(self, a: Any, b: Any) -> tuple[int, int, Any]:
+        if (a.requires_grad or b.requires_grad) and self.grad():
+            raise ArgumentError(_NEEDS_GRADIENT)
+        return a.data_ptr(), b.data_ptr(), (a.shape, b.shape, a.stride(), b.stride(), a.dtype, b.dtype,
+                                            a.get_device(), b.get_device())
 
-    def view(self, array: Any) -> View:
+    def view(self, array: Any, name: str) -> View:
         device = array.device.type
         if device != "cpu" and (device != "cuda" or self.torch.version.cuda is None):
-            raise ArgumentError(f"a tensor is on {array.device}; mmtune takes those of CUDA and of the CPU", "device")
+            raise ArgumentError(f"{name} is on {array.device}; mmtune takes tensors of CUDA and of the CPU", name)
         if array.layout is not self.torch.strided:
-            raise ArgumentTypeError(f"a tensor has the layout {array.layout}; strided ones are multiplied")
-        return View(tuple(array.shape), tuple(array.stride()), type_of(array.dtype))
+            raise ArgumentTypeError(f"{name} has the layout {array.layout}; strided tensors are multiplied: "
+                                    f"{name}.to_dense()", name)
+        if array.is_neg():
+            raise ArgumentError(f"{name} is a view that PyTorch negates when it reads it; {name}.resolve_neg() is a "
+                                "tensor of its own", name)
+        if not _has_storage(array):
+            raise ArgumentTypeError(f"{name} is a tensor inside of torch.vmap or another transform, whose elements "
+                                    "have no place of their own; torch.ops.mmtune (import mmtune.torch) takes it", name)
+        return View(tuple(array.shape), tuple(array.stride()), _type_of_elements(array.dtype, name))
 
     def device_of(self, signature: Any) -> int:
         return int(signature[3])
@@ -152,10 +201,13 @@ class TorchKind(Kind):
         return self.torch.empty(shape, dtype=self.dtype(code), device=like.device)
 
     def maker(self, shape: tuple[int, ...], code: str, dtype: Any) -> Callable[[Any], Any]:
+        # Sizes one by one: a tuple takes PyTorch nearly a microsecond more.
         own = self.dtype(code)
+        if not shape:
+            return lambda like: like.new_empty((), dtype=own)
         if own is dtype:
-            return lambda like: like.new_empty(shape)
-        return lambda like: like.new_empty(shape, dtype=own)
+            return lambda like: like.new_empty(*shape)
+        return lambda like: like.new_empty(*shape, dtype=own)
 
     def scratch(self, size: int, like: Any) -> tuple[Any, int]:
         held = self.torch.empty(size, dtype=self.torch.uint8, device=like.device)
@@ -182,9 +234,8 @@ class CupyKind(Kind):
         data = array.data
         return data.ptr, (array.shape, array.strides, array.dtype, data.device_id)
 
-    def view(self, array: Any) -> View:
-        strides = tuple(step // array.itemsize for step in array.strides)
-        return View(array.shape, strides, type_of(array.dtype))
+    def view(self, array: Any, name: str) -> View:
+        return View(array.shape, _strides(array), _type_of_elements(array.dtype, name))
 
     def device_of(self, signature: Any) -> int:
         return int(signature[3])
@@ -228,7 +279,7 @@ def _read_capsule(capsule: Any) -> tuple[int, View, tuple[int, int]]:
     code = _DL_TYPES.get((it.code, it.bits)) if it.lanes == 1 else None
     if code is None:
         raise ArgumentTypeError(f"an array has elements of DLPack's type {it.code} with {it.bits} bits; mmtune "
-                                f"multiplies {', '.join(sorted(NAMES))}", "dtype")
+                                f"multiplies {ALL_NAMES}", "dtype")
     shape = tuple(it.shape[:it.ndim])
     strides = tuple(it.strides[:it.ndim]) if it.strides else row_major(shape)
     return (it.data or 0) + it.byte_offset, View(shape, strides, code), (it.device_type, it.device_id)
@@ -244,8 +295,13 @@ class DlpackKind(Kind):
         address, view, device = _read_capsule(capsule)
         return address, (view, device)
 
-    def view(self, array: Any) -> View:
-        view: View = self.look(array)[1][0]
+    def view(self, array: Any, name: str) -> View:
+        if hasattr(array, "dtype"):
+            _type_of_elements(array.dtype, name)
+        try:
+            view: View = self.look(array)[1][0]
+        except BufferError as error:
+            raise ArgumentError(f"{name} does not give its memory away by __dlpack__: {error}", name) from None
         return view
 
     def device_of(self, signature: Any) -> int:
@@ -270,6 +326,14 @@ class JaxKind(DlpackKind):
         array.block_until_ready()
         return super().look(array)
 
+    def view(self, array: Any, name: str) -> View:
+        if isinstance(array, self.jax.core.Tracer):
+            raise ArgumentTypeError(f"{name} is traced by jax.jit, jax.grad or another transform, and has no elements "
+                                    "yet; call mmtune.matmul outside of them", name)
+        if array.is_deleted():
+            raise ArgumentError(f"{name} was deleted or donated", name)
+        return super().view(array, name)
+
     def empty(self, shape: tuple[int, ...], code: str, like: Any) -> Any:
         dtype = numpy_dtype(code)
         made = self.jax.device_put(self.jax.numpy.zeros(shape, dtype), next(iter(like.devices())))
@@ -286,12 +350,12 @@ class CudaInterfaceKind(Kind):
         return (about["data"][0],
                 (about["shape"], about.get("strides"), about["typestr"], about.get("stream") or 0))
 
-    def view(self, array: Any) -> View:
+    def view(self, array: Any, name: str) -> View:
         shape, strides, code, _ = self.look(array)[1]
         names = {"<f4": "f32", "<f8": "f64", "<f2": "f16", "<i4": "i32", "|i1": "i8"}
         if code not in names:
-            raise ArgumentTypeError(f"an array has elements of the type {code!r}; those of an interface are one of "
-                                    f"{', '.join(names)}", "dtype")
+            raise ArgumentTypeError(f"{name} has elements of the type {code!r}; those of an interface are one of "
+                                    f"{', '.join(names)}", name)
         size = int(code[2:])
         return View(shape, tuple(s // size for s in strides) if strides else row_major(shape), names[code])
 
@@ -315,52 +379,69 @@ _kinds: dict[type, Kind] = {}
 _made: dict[type, Kind] = {}
 
 
-def _class_of(array: Any) -> Optional[type]:
+def _is_of(array: Any, module: str, name: str) -> bool:
     """By the library that has been imported: none is imported here."""
-    def is_of(module: str, name: str) -> bool:
-        found = getattr(sys.modules.get(module), name, None)
-        return isinstance(found, type) and isinstance(array, found)
-    if is_of("numpy.ma", "MaskedArray"):
-        raise ArgumentTypeError("an array has a mask, which mmtune does not know")
-    if is_of("numpy", "ndarray"):
-        return NumpyKind
-    if is_of("torch", "Tensor"):
-        return TorchKind
-    if is_of("cupy", "ndarray"):
-        return CupyKind
-    if is_of("jax", "Array"):
-        return JaxKind
+    found = getattr(sys.modules.get(module), name, None)
+    return isinstance(found, type) and isinstance(array, found)
+
+
+def _class_of(array: Any) -> Optional[type]:
+    for module, name, which in (("numpy", "ndarray", NumpyKind), ("torch", "Tensor", TorchKind),
+                                ("cupy", "ndarray", CupyKind), ("jax", "Array", JaxKind)):
+        if _is_of(array, module, name):
+            return which
     if hasattr(array, "__dlpack__") and hasattr(array, "__dlpack_device__"):
         return DlpackKind
     return CudaInterfaceKind if hasattr(array, "__cuda_array_interface__") else None
 
 
-def kind_of(array: Any) -> Kind:
-    """The kind of an array; one object for all arrays of a library."""
+def _refuse_class(array: Any, name: str) -> None:
+    """Subclasses whose elements are not, or not all, where the class that they are of says."""
+    if _is_of(array, "numpy.ma", "MaskedArray"):
+        raise ArgumentTypeError(f"{name} has a mask, which mmtune does not know; {name}.filled() has none", name)
+    if _is_of(array, "torch", "Tensor"):
+        own = sys.modules["torch"].Tensor.__torch_dispatch__
+        if type(array).__torch_dispatch__ is not own:
+            raise ArgumentTypeError(f"{name} is a {type(array).__name__}, which has its elements elsewhere; plain "
+                                    "tensors are multiplied. torch.ops.mmtune (import mmtune.torch) goes by "
+                                    "PyTorch's dispatcher", name)
+
+
+def kind_of(array: Any, name: str = "the array") -> Kind:
+    """The kind of an array; one object for all arrays of a library. Errors speak of it by its name."""
     found = _kinds.get(type(array))
     if found is None:
-        which = _class_of(array)
+        which = None if isinstance(array, type) else _class_of(array)
         if which is None:
-            raise ArgumentTypeError(f"{type(array).__name__} is no array: one of NumPy, PyTorch, CuPy or JAX is needed, "
-                                    "or another with __dlpack__ or __cuda_array_interface__")
+            raise ArgumentTypeError(f"{name} is of the type {type(array).__name__}, which is no array; one of NumPy, "
+                                    "PyTorch, CuPy or JAX is needed, or another with __dlpack__ or "
+                                    "__cuda_array_interface__", name)
+        _refuse_class(array, name)
         found = _kinds[type(array)] = _made.setdefault(which, which())
     return found
 
 
-def device_pointer(array: Any) -> int:
+def check_address(x: int, name: str) -> int:
+    if not 0 <= x < 1 << 64:
+        raise ArgumentError(f"{name} is {x}; an address has 64 bits and no sign", name)
+    return x
+
+
+def device_pointer(array: Any, name: str) -> int:
     """The address of an array on a CUDA device."""
-    kind = kind_of(array)
-    pointer, signature = kind.look(array)
-    if kind.host or kind.device_of(signature) < 0:
-        raise ArgumentTypeError("the array is in host memory; a plan executes on device memory: a Buffer, or an array "
-                                "of a CUDA device")
-    return pointer
+    kind = kind_of(array, name)
+    if not kind.host:
+        pointer, signature = kind.look(array)
+        if kind.device_of(signature) >= 0:
+            return pointer
+    raise ArgumentTypeError(f"{name} is an array in host memory; a plan executes on device memory: a Buffer, or an "
+                            "array of a CUDA device", name)
 
 
 def stream_of(x: Any) -> int:
     """The address of a stream: an int, or an object of PyTorch, CuPy or cuda.core."""
     if isinstance(x, int):
-        return x
+        return check_address(x, "stream")
     for name in ("cuda_stream", "ptr"):
         if hasattr(x, name):
             return int(getattr(x, name))

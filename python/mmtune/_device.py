@@ -5,12 +5,14 @@ import ctypes
 import functools
 import os
 import threading
+import weakref
 from dataclasses import dataclass
 from typing import Any, Union
 
 from . import _library
-from ._errors import ArgumentError, ArgumentTypeError, NotFoundError
-from ._library import Operand, call, lib
+from ._arrays import stream_of
+from ._errors import ArgumentError, ArgumentTypeError, DeviceError, NotFoundError
+from ._library import Operand, call, lib, whole
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,7 @@ class DeviceInfo:
 
 def devices() -> list[DeviceInfo]:
     """The devices of this machine, in the order of their numbers; opens none of them."""
+    _check_process()
     found = call("mmt_devices_find")
     try:
         return [DeviceInfo(i, lib.mmt_devices_id(found, i).decode(), lib.mmt_devices_name(found, i).decode(),
@@ -42,7 +45,9 @@ class Device:
     """
 
     def __init__(self, name: Union[int, str], _handle: int = 0) -> None:
-        self.handle: int = _handle or call("mmt_device_open", str(name).encode())
+        _check_process()
+        self._handle: int = _handle or call("mmt_device_open", str(name).encode())
+        ends_at_fork(self)
         self.name: str = lib.mmt_device_name(self.handle).decode()
         """As "NVIDIA H200 (cuda:0)"."""
         self._lock = threading.RLock()
@@ -53,6 +58,16 @@ class Device:
 
     def __repr__(self) -> str:
         return f"<mmtune.Device {self.name}>"
+
+    @property
+    def handle(self) -> int:
+        """The mmt_device."""
+        if not self._handle:
+            _check_process()
+        return self._handle
+
+    def end(self) -> None:
+        self._handle, self._lock = 0, threading.RLock()
 
     @property
     def profile(self) -> Any:
@@ -73,12 +88,13 @@ class Device:
             self._profile, self._profile_known = profile, True
 
     def buffer(self, size: int) -> "Buffer":
-        """Device memory of `size` bytes, at least 1."""
+        """Device memory of `size` bytes, at least 1, of unknown contents; freed with the object."""
         return Buffer(self, size)
 
-    def finish(self, stream: int = 0) -> None:
-        """Waits until all that was put on the stream or queue is done; 0 is the device's own."""
-        call("mmt_finish", self.handle, stream)
+    def finish(self, stream: Any = 0) -> None:
+        """Waits until all that was put on the stream or queue is done: a stream of PyTorch or CuPy, or its address;
+        0 is the device's own."""
+        call("mmt_finish", self.handle, stream_of(stream))
 
     # A workspace belongs to a stream. A shorter one is kept: a graph that captured it may run again.
     def _workspace(self, stream: int, size: int) -> int:
@@ -103,13 +119,16 @@ class Buffer:
     def __init__(self, device: Device, size: int) -> None:
         self.operand = Operand()
         self.device = device
-        self.size = int(size)
+        self.size = whole(size, "size", 1)
         self._process = os.getpid()
         call("mmt_buffer_create", device.handle, self.size, ctypes.byref(self.operand))
 
     def __del__(self) -> None:
         if getattr(self, "_process", 0) == os.getpid() and self.operand.handle:
             lib.mmt_buffer_free(self.device.handle, self.operand)
+
+    def __repr__(self) -> str:
+        return f"<mmtune.Buffer of {self.size} bytes on {self.device.name}>"
 
     def _check(self, size: int) -> None:
         if size > self.size:
@@ -127,7 +146,7 @@ class Buffer:
         memory, size, writable = _memory(into)
         self._check(size)
         if not writable:
-            raise ArgumentTypeError("what is read into must be writable", "into")
+            raise ArgumentTypeError(f"into is of the type {type(into).__name__} and may not be written", "into")
         call("mmt_buffer_read", self.device.handle, memory, self.operand, size)
         return into
 
@@ -138,8 +157,14 @@ def _memory(data: Any) -> tuple[Any, int, bool]:
     if array is not None:
         if not data.flags.c_contiguous:
             raise ArgumentError("the array has gaps or is transposed; numpy.ascontiguousarray makes one that is not")
+        if data.dtype.hasobject:
+            raise ArgumentTypeError(f"the array has elements of {data.dtype}, which are references of this process")
         return array["data"][0], data.nbytes, not array["data"][1]
-    view = memoryview(data).cast("B")
+    try:
+        view = memoryview(data).cast("B")
+    except TypeError as error:
+        raise ArgumentTypeError(f"{type(data).__name__} has no memory without gaps to copy: {error}; an array of NumPy, "
+                                "bytes or a bytearray has") from None
     if view.readonly:
         return bytes(view), view.nbytes, False
     return (ctypes.c_char * view.nbytes).from_buffer(view), view.nbytes, True
@@ -147,6 +172,32 @@ def _memory(data: Any) -> tuple[Any, int, bool]:
 
 _open: dict[Any, Device] = {}
 _lock = threading.Lock()
+
+# ---- fork: neither CUDA nor an OpenCL driver survives it ---------------------------------------------------
+
+_living: "weakref.WeakSet[Any]" = weakref.WeakSet()
+_forked = False
+
+
+def ends_at_fork(x: Any) -> None:
+    """Has a child of fork call `x.end()`, as there is nothing behind its handle."""
+    _living.add(x)
+
+
+def _end_all() -> None:
+    global _forked, _lock
+    _forked, _lock = _forked or bool(_living), threading.Lock()
+    for x in _living:
+        x.end()
+
+
+def _check_process() -> None:
+    if _forked:
+        raise DeviceError("this process was forked after mmtune had opened a device, and has no use of devices; start "
+                          "processes by spawn, as multiprocessing.set_start_method('spawn') does")
+
+
+os.register_at_fork(after_in_child=_end_all)
 
 
 def forget_profiles() -> None:
@@ -158,6 +209,7 @@ def forget_profiles() -> None:
 
 def device(which: Union[None, int, str, Device] = None) -> Device:
     """The open device of a number or id; None: number 0. Opened once in a process (tenths of a second)."""
+    _check_process()
     if isinstance(which, Device):
         return which
     key = str(0 if which is None else which)

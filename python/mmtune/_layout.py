@@ -5,10 +5,12 @@ describe raises Unfit, which names the operand: the caller copies it or refuses 
 """
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Optional
 
 from ._errors import ArgumentError
+from ._library import BYTES
 
 
 class View(NamedTuple):
@@ -73,6 +75,48 @@ def extent(view: View) -> int:
     if 0 in view.shape:
         return 0
     return 1 + sum((size - 1) * stride for size, stride in zip(view.shape, view.strides))
+
+
+def _repeats(view: View) -> bool:
+    """Whether elements share their place: a stride is shorter than what the shorter strides span. (Those that are
+    woven into one another without meeting count, too.)"""
+    span = 1
+    for stride, size in sorted((abs(stride), size) for size, stride in zip(view.shape, view.strides) if size > 1):
+        if stride < span:
+            return True
+        span += (size - 1) * stride
+    return False
+
+
+def check_distinct(out: View) -> None:
+    """Refuses an out whose elements share their place."""
+    if _repeats(out):
+        raise ArgumentError(f"out has the shape {out.shape} and strides of {out.strides} elements, so that some share "
+                            "their place; each needs one of its own", "out")
+
+
+def _meet(x: View, at_x: int, y: View, at_y: int) -> bool:
+    """Whether two views share a byte. Each is taken for rows that repeat at the common divisor of all longer
+    strides: views that meet in none of those, as columns side by side of one matrix, do not meet."""
+    rows, step = [], 0
+    for view, at in ((x, at_x), (y, at_y)):
+        width = 1 + sum(size - 1 for size, stride in zip(view.shape, view.strides) if stride == 1)
+        step = math.gcd(step, *(stride * BYTES[view.type] for size, stride in zip(view.shape, view.strides)
+                                if size > 1 and stride != 1))
+        rows.append((at, width * BYTES[view.type], extent(view) * BYTES[view.type]))
+    (at, width, size), (other, its_width, its_size) = rows
+    if at + size <= other or other + its_size <= at:
+        return False
+    apart = (other - at) % step if step else 0
+    return not step or apart < width or step - apart < its_width
+
+
+def check_apart(views: tuple[View, View, View, Optional[View]], places: tuple[int, int, int, int]) -> None:
+    """Refuses an out that shares memory with what is read for it. Places: addresses of a, b, out and bias, bytes."""
+    for name, view, at in zip(("a", "b", "", "bias"), views, places):
+        if name and view is not None and 0 not in view.shape and _meet(views[2], places[2], view, at):
+            raise ArgumentError(f"out overlaps {name} in memory, of which elements would be read after they were "
+                                f"written; give another out, or a copy of {name}", "out")
 
 
 def _ld(operand: str, x: _Matrix) -> tuple[bool, int]:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import os
 from ctypes import POINTER, Structure, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint64, c_void_p
 from typing import Any, NoReturn
@@ -133,6 +134,17 @@ def text_of(name: str, handle: int) -> str:
     buffer = ctypes.create_string_buffer(function(handle, None, 0) + 1)
     function(handle, buffer, len(buffer))
     return buffer.value.decode(errors="replace")
+
+
+def whole(x: Any, what: str, least: int = -1 << 63) -> int:
+    """A size as int64_t has it."""
+    try:
+        number = operator.index(x)
+    except TypeError:
+        raise _errors.ArgumentTypeError(f"{what} is {x!r}; it is a whole number, as an int", what) from None
+    if not least <= number < 1 << 63:
+        raise _errors.ArgumentError(f"{what} is {x}; it is from {least} to {(1 << 63) - 1}", what)
+    return number
 
 
 def number_of(names: tuple[str, ...], name: str, what: str) -> int:

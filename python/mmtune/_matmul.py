@@ -2,17 +2,19 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Hashable
 from typing import Any, Callable, Optional
 
-from . import _arrays
+from . import _arrays, _library
 from ._arrays import DlpackKind, JaxKind, Kind, NumpyKind, _kinds, kind_of, stream_of, type_of
 from ._device import Device, cuda_device, device as open_device
-from ._errors import ArgumentError, ArgumentTypeError
-from ._layout import Layout, Unfit, View, extent, lay_out, row_major
+from ._errors import ArgumentError, ArgumentTypeError, Error
+from ._layout import Layout, Unfit, View, check_apart, check_distinct, extent, lay_out, row_major
 from ._library import BYTES, call
-from ._plan import Executor, Problem, options_of
+from ._plan import Executor, Problem, check_number, options_of
 
 PRECISIONS = (None, "emulated", "strict", "tf32")
+ACTIVATIONS = (None, *_library.ACTIVATIONS)
 
 
 def matmul(a: Any, b: Any, *, out: Any = None, alpha: float = 1, beta: float = 0, bias: Any = None,
@@ -41,22 +43,28 @@ def matmul(a: Any, b: Any, *, out: Any = None, alpha: float = 1, beta: float = 0
     process lives (forget_plans). Threads may call at the same time, with an out of their own.
     Raises ArgumentError (a ValueError), ArgumentTypeError (a TypeError), UnsupportedError and others of Error.
     """
-    kind = _kinds.get(a.__class__) or kind_of(a)
-    if b.__class__ is not a.__class__ and kind_of(b) is not kind:
-        _refuse_kinds(a, b, "b")
-    look = kind.look
-    at_a, key_a = look(a)
-    at_b, key_b = look(b)
-    at_out, key_out = (0, None) if out is None else look(out)
-    at_bias, key_bias = (0, None) if bias is None else look(bias)
-    key = (key_a, key_b, key_out, key_bias, activation, out_dtype, precision, device)
-    entry = kind.entries.get(key)
-    if entry is None:
-        entry = _prepare(kind, a, b, out, bias, activation, out_dtype, precision, device)
-        kind.entries[key] = entry
-    if beta and out is None:
-        raise ArgumentError(f"beta is {beta}, but there is no out to read; give out, or beta = 0", "beta")
-    return entry(a, b, out, bias, at_a, at_b, at_out, at_bias, alpha, beta, stream)
+    kind = _kinds.get(a.__class__) or kind_of(a, "a")
+    try:
+        if b.__class__ is not a.__class__:
+            _check_kind(kind, a, b, "b")
+        at_a, at_b, key = kind.pair(a, b)
+        at_out, key_out = _NOTHING if out is None else kind.look(out)
+        at_bias, key_bias = _NOTHING if bias is None else kind.look(bias)
+        key = (key, key_out, key_bias, activation, out_dtype, precision, device)
+        serve = kind.entries.get(key)
+        if serve is None:
+            serve = kind.entries[key] = _prepare(kind, a, b, out, bias, activation, out_dtype, precision, device)
+        if out is None and beta:
+            raise ArgumentError(f"beta is {beta}, but there is no out to read; give out, or beta = 0", "beta")
+        return serve(a, b, out, bias, at_a, at_b, at_out, at_bias, alpha, beta, stream)
+    except Exception as error:
+        better = _explain(kind, a, b, out, bias, {"alpha": alpha, "beta": beta}, activation, out_dtype, device)
+        if better is None:
+            raise
+        raise better from error.__cause__
+
+
+_NOTHING: tuple[int, Any] = (0, None)
 
 
 def forget_plans() -> None:
@@ -64,36 +72,68 @@ def forget_plans() -> None:
     _arrays.forget()
 
 
-def _refuse_kinds(a: Any, other: Any, name: str) -> None:
-    raise ArgumentTypeError(f"{name} is of {type(other).__module__}.{type(other).__name__}, a of "
-                            f"{type(a).__module__}.{type(a).__name__}; arrays of one library are multiplied", name)
-
-
 # ---- checks ----------------------------------------------------------------------------------------------
 
 
-def _check_kinds(kind: Kind, a: Any, others: dict[str, Any]) -> int:
+def _check_kind(kind: Kind, a: Any, other: Any, name: str) -> None:
+    if kind_of(other, name) is not kind:
+        raise ArgumentTypeError(f"{name} is of {type(other).__module__}.{type(other).__name__}, a of "
+                                f"{type(a).__module__}.{type(a).__name__}; arrays of one library are multiplied", name)
+
+
+def _check_word(word: Any, words: tuple[Optional[str], ...], name: str) -> None:
+    if word not in words:
+        raise ArgumentError(f"{name} is {word!r}; it is one of {', '.join(filter(None, words))}", name)
+
+
+_Views = tuple[View, View, Optional[View], Optional[View]]
+
+
+def _views(kind: Kind, arrays: dict[str, Any]) -> _Views:
+    """The views of a, b, out and bias, which are of one library."""
+    for name, array in arrays.items():
+        if array is not None or name in "ab":
+            _check_kind(kind, arrays["a"], array, name)
+    a, b, out, bias = (None if array is None else kind.view(array, name) for name, array in arrays.items())
+    return a, b, out, bias  # type: ignore[return-value]
+
+
+def _explain(kind: Kind, a: Any, b: Any, out: Any, bias: Any, numbers: dict[str, Any], activation: Any,
+             out_dtype: Any, device: Any) -> Optional[Error]:
+    """The error that says which argument is wrong; None where none is, so that what failed says so itself."""
+    try:
+        _views(kind, {"a": a, "b": b, "out": out, "bias": bias})
+        for name, number in numbers.items():
+            check_number(number, name)
+        _check_word(activation, ACTIVATIONS, "activation")
+        if out_dtype is not None:
+            type_of(out_dtype, "out_dtype")
+        if not isinstance(device, Hashable):
+            raise ArgumentTypeError(f"device is {device!r}; it is a Device, a number or an id", "device")
+    except Error as error:
+        return error
+    except Exception:
+        pass
+    return None
+
+
+def _check_place(kind: Kind, arrays: dict[str, Any]) -> int:
     """The CUDA ordinal of all arrays, or -1."""
-    place = kind.device_of(kind.look(a)[1])
-    for name, array in others.items():
-        if array is None:
-            continue
-        if kind_of(array) is not kind:
-            _refuse_kinds(a, array, name)
-        there = kind.device_of(kind.look(array)[1])
+    place = kind.device_of(kind.look(arrays["a"])[1])
+    for name, array in arrays.items():
+        there = place if array is None else kind.device_of(kind.look(array)[1])
         if there != place:
             words = [f"CUDA device {x}" if x >= 0 else "the host" for x in (there, place)]
             raise ArgumentError(f"{name} is on {words[0]}, a on {words[1]}; they must be on one", name)
     return place
 
 
-def _types(a: View, b: View, out: Optional[View], bias: Optional[View], out_dtype: Any,
-           precision: Optional[str]) -> tuple[str, str]:
+def _types(views: _Views, out_dtype: Any, precision: Optional[str]) -> tuple[str, str]:
     """The problem's type, and C's."""
+    a, b, out, bias = views
     if a.type != b.type:
         raise ArgumentTypeError(f"a is of {a.type}, b of {b.type}; they must be of one type", "b")
-    if precision not in PRECISIONS:
-        raise ArgumentError(f"precision is {precision!r}; it is emulated, strict or tf32", "precision")
+    _check_word(precision, PRECISIONS, "precision")
     code = None if out_dtype is None else type_of(out_dtype, "out_dtype")
     if out is not None and code not in (None, out.type):
         raise ArgumentTypeError(f"out is of {out.type}, out_dtype says {code}; leave out_dtype away", "out_dtype")
@@ -118,6 +158,11 @@ def _executor(device: Device, layout: Layout, kind: str, out: str, activation: O
                     options_of("strict" if precision == "strict" else None))
 
 
+def _sizes(views: Any) -> tuple[int, ...]:
+    """Bytes from the first to behind the last element of each."""
+    return tuple(0 if view is None else extent(view) * BYTES[view.type] for view in views)
+
+
 def _lists(layout: Layout) -> Any:
     """The offsets as the library takes them."""
     if layout.offsets is None:
@@ -131,14 +176,17 @@ def _lists(layout: Layout) -> Any:
 def _prepare(kind: Kind, a: Any, b: Any, out: Any, bias: Any, activation: Optional[str], out_dtype: Any,
              precision: Optional[str], device: Any) -> Callable[..., Any]:
     """What serves all products with these signatures."""
-    place = _check_kinds(kind, a, {"b": b, "out": out, "bias": bias})
+    arrays = {"a": a, "b": b, "out": out, "bias": bias}
+    views = _views(kind, arrays)
+    place = _check_place(kind, arrays)
     if isinstance(kind, JaxKind) and out is not None:
         raise ArgumentTypeError("out is an array of JAX, which does not change; leave out away", "out")
     if isinstance(kind, NumpyKind) and out is not None and not out.flags.writeable:
         raise ArgumentError("out is an array that may not be written", "out")
-    views = (kind.view(a), kind.view(b), None if out is None else kind.view(out),
-             None if bias is None else kind.view(bias))
-    types = _types(*views, out_dtype, precision)
+    if views[2] is not None:
+        check_distinct(views[2])
+    _check_word(activation, ACTIVATIONS, "activation")
+    types = _types(views, out_dtype, precision)
     if kind.host or place < 0:
         target = open_device(device)
         if isinstance(kind, DlpackKind):
@@ -163,6 +211,8 @@ def _prepare_device(kind: Kind, views: Any, types: tuple[str, str], activation: 
     target = cuda_device(place)
     if 0 in shape:
         return lambda a, b, out, *_: make(a) if out is None else out
+    views = (*views[:2], views[2] or View(shape, row_major(shape), code), views[3])
+    size_a, size_b, size_out, size_bias = _sizes(views)
     executor = _executor(target, layout, *types, activation, precision)
     run, swapped, lists = executor.run, layout.swapped, _lists(layout)
     needed, scratch = executor.workspace, kind.scratch
@@ -173,6 +223,9 @@ def _prepare_device(kind: Kind, views: Any, types: tuple[str, str], activation: 
         if out is None:
             out = make(a)
             at_out = address(out)
+        elif (-size_out < at_out - at_a < size_a or -size_out < at_out - at_b < size_b
+              or -size_out < at_out - at_bias < size_bias):
+            check_apart(views, (at_a, at_b, at_out, at_bias))
         held, workspace = None, 0
         if stream is None:
             stream = current(place)
@@ -201,15 +254,20 @@ def _through_numpy(kind: Kind, activation: Optional[str], out_dtype: Any, precis
     """Arrays of JAX and others on the CPU share their memory with NumPy's."""
     import numpy
 
-    def of_jax(x: Any) -> Any:
-        return kind.jax.numpy.asarray(x) if isinstance(kind, JaxKind) else x
+    def of_numpy(x: Any) -> Any:
+        if x is None or isinstance(kind, JaxKind):
+            return x if x is None else numpy.asarray(x)
+        try:
+            return numpy.from_dlpack(x)
+        except (BufferError, RuntimeError, TypeError) as error:
+            raise ArgumentTypeError(f"NumPy, which is asked for arrays of {type(x).__module__} in host memory, does not "
+                                    f"take one: {error}") from None
 
-    def serve(a: Any, b: Any, out: Any, bias: Any, *rest: Any) -> Any:
-        alpha, beta, _ = rest[4:]
-        a, b, out, bias = (None if x is None else numpy.asarray(x) if isinstance(kind, JaxKind)
-                           else numpy.from_dlpack(x) for x in (a, b, out, bias))
-        return of_jax(matmul(a, b, out=out, alpha=alpha, beta=beta, bias=bias, activation=activation,
-                             out_dtype=out_dtype, precision=precision, device=device))
+    def serve(a: Any, b: Any, out: Any, bias: Any, at_a: int, at_b: int, at_out: int, at_bias: int, alpha: float,
+              beta: float, stream: Any) -> Any:
+        product = matmul(of_numpy(a), of_numpy(b), out=of_numpy(out), alpha=alpha, beta=beta, bias=of_numpy(bias),
+                         activation=activation, out_dtype=out_dtype, precision=precision, stream=stream, device=device)
+        return kind.jax.numpy.asarray(product) if isinstance(kind, JaxKind) else product if out is None else out
 
     return serve
 
@@ -254,14 +312,14 @@ def _prepare_host(kind: Kind, views: Any, types: tuple[str, str], activation: Op
         return lambda a, b, out, *_: kind.empty(shape, code, a) if out is None else out
     executor = _executor(device, layout, *types, activation, precision)
     lists = _lists(layout) or tuple((ctypes.c_int64 * 1)(0) for _ in range(3))
-    sizes = [0 if view is None else extent(view) * BYTES[view.type] for view in seen]
-    sizes[2] = extent(seen[2] or View(shape, row_major(shape), code)) * BYTES[code]
+    sizes = _sizes((*seen[:2], seen[2] or View(shape, row_major(shape), code), seen[3]))
     address = kind.address
 
     def write(name: str, size: int, array: Any, at: int) -> int:
         """The operand's handle in the device's memory, with the array's elements in it, if there is one."""
         slot = device._slot(name, size)
         if array is not None and size:
+            kind.view(array, name)  # what a signature does not tell apart, as a meta tensor
             if name in copied:
                 array = kind.contiguous(array)
                 at = address(array)

@@ -2,19 +2,22 @@
 from __future__ import annotations
 
 import ctypes
+import math
+import struct
 from dataclasses import dataclass
-from typing import Any, Optional, Union
+from typing import Any, NoReturn, Optional, Union
 
 from . import _library
-from ._device import Buffer, Device, device as open_device
-from ._errors import ArgumentError
-from ._library import Args, ErrorStruct, PlanOptions, ProblemStruct, call, lib, number_of, raise_error
+from ._arrays import check_address, device_pointer, kind_of, stream_of
+from ._device import Buffer, Device, device as open_device, ends_at_fork
+from ._errors import ArgumentError, ArgumentTypeError
+from ._library import Args, ErrorStruct, PlanOptions, ProblemStruct, call, lib, number_of, raise_error, whole
+from ._profile import Profile
 
-# Words of 8 bytes in mmt_args.
-_A, _B, _C = Args.a.offset // 8, Args.b.offset // 8, Args.c.offset // 8
-_ALPHA, _BETA = Args.alpha.offset // 8, Args.beta.offset // 8
-_WORKSPACE, _BIAS = Args.workspace.offset // 8, Args.bias.offset // 8
-_WORDS = ctypes.sizeof(Args) // 8
+# mmt_args as one pack writes it: size, the handles of a, b and c, alpha, beta, no scalars, the handles of workspace and
+# bias; offsets are 0.
+_SIZE = ctypes.sizeof(Args)
+_pack = struct.Struct("=QQ8xQ8xQ8xdd16xQ8xQ8x").pack_into
 _execute = lib.mmt_execute
 
 
@@ -52,9 +55,14 @@ class Problem:
     def _struct(self) -> ProblemStruct:
         it = ProblemStruct()
         lib.mmt_problem_init(it, ctypes.sizeof(it), number_of(_library.OPS, self.op, "op"),
-                             number_of(_library.TYPES, self.type, "type"), self.m, self.n, self.k)
-        for name in ("trans_a", "trans_b", "lda", "ldb", "ldc", "batch", "stride_a", "stride_b", "stride_c"):
-            setattr(it, name, getattr(self, name))
+                             number_of(_library.TYPES, self.type, "type"),
+                             *(whole(getattr(self, name), name) for name in "mnk"))
+        for name in ("trans_a", "trans_b"):
+            if getattr(self, name) not in (False, True):
+                raise ArgumentError(f"{name} is {getattr(self, name)!r}; it is True or False", name)
+            setattr(it, name, bool(getattr(self, name)))
+        for name in ("lda", "ldb", "ldc", "batch", "stride_a", "stride_b", "stride_c"):
+            setattr(it, name, whole(getattr(self, name), name))
         if self.out is not None:
             it.out = number_of(_library.TYPES, self.out, "out")
         it.bias = number_of(_library.BIASES, self.bias or "none", "bias")
@@ -63,23 +71,24 @@ class Problem:
 
 
 def _new_call() -> tuple[Any, ...]:
-    """An mmt_args as words and as doubles, where it and an mmt_error are, and both."""
+    """An mmt_args and an mmt_error, and where they are."""
     args, err = Args(), ErrorStruct()
-    lib.mmt_args_init(args, ctypes.sizeof(args))
-    return ((ctypes.c_uint64 * _WORDS).from_buffer(args), (ctypes.c_double * _WORDS).from_buffer(args),
-            ctypes.addressof(args), ctypes.addressof(err), args, err)
+    return args, ctypes.addressof(args), err, ctypes.addressof(err)
 
 
 class Executor:
     """A plan of the library with prepared arguments, which threads take turns with. Lives as long as the process:
     executions may be in flight when the last reference goes."""
-    __slots__ = ("device", "handle", "workspace", "_free")
+    __slots__ = ("device", "handle", "workspace", "gone", "_free", "__weakref__")
 
     def __init__(self, device: Device, problem: ProblemStruct, profile: Any, options: PlanOptions) -> None:
         self.device = device
         self.handle = call("mmt_plan_create", device.handle, profile.handle if profile else None, problem, options)
         self.workspace: int = lib.mmt_plan_workspace(self.handle)
+        self.gone = ""
+        """Why there is no handle any more."""
         self._free: list[tuple[Any, ...]] = []
+        ends_at_fork(self)
 
     def run(self, a: int, b: int, c: int, bias: int, alpha: float, beta: float, stream: int,
             workspace: int = 0) -> None:
@@ -89,30 +98,54 @@ class Executor:
             held = self._free.pop()
         except IndexError:
             held = _new_call()
-        words, doubles, args, err, _, _ = held
-        words[_A] = a
-        words[_B] = b
-        words[_C] = c
-        words[_BIAS] = bias
-        doubles[_ALPHA] = alpha
-        doubles[_BETA] = beta
-        if self.workspace:
-            words[_WORKSPACE] = workspace or self.device._workspace(stream, self.workspace)
-        if _execute(self.handle, args, stream, err):
-            raise_error(held[5])
+        if self.workspace and not workspace:
+            workspace = self.device._workspace(stream, self.workspace)
+        args, at, err, err_at = held
+        try:
+            _pack(args, 0, _SIZE, a, b, c, alpha, beta, workspace, bias)
+        except struct.error:
+            self._refuse({"a": a, "b": b, "out": c, "bias": bias}, {"alpha": alpha, "beta": beta})
+        if _execute(self.handle, at, stream, err_at):
+            self._fail(err)
         self._free.append(held)
 
     def run_batch(self, a: int, b: int, c: int, bias: int, alpha: float, beta: float, stream: int,
                   offsets: tuple[Any, Any, Any], workspace: int = 0) -> None:
         """The same at each of the offsets, lists of c_int64 in elements."""
-        held = _new_call()
-        words, doubles, args, err, _, _ = held
-        words[_A], words[_B], words[_C], words[_BIAS] = a, b, c, bias
-        doubles[_ALPHA], doubles[_BETA] = alpha, beta
-        if self.workspace:
-            words[_WORKSPACE] = workspace or self.device._workspace(stream, self.workspace)
-        if lib.mmt_execute_batch(self.handle, args, len(offsets[0]), *offsets, None, None, stream, err):
-            raise_error(held[5])
+        if self.workspace and not workspace:
+            workspace = self.device._workspace(stream, self.workspace)
+        args, at, err, err_at = _new_call()
+        _pack(args, 0, _SIZE, a, b, c, alpha, beta, workspace, bias)
+        if lib.mmt_execute_batch(self.handle, at, len(offsets[0]), *offsets, None, None, stream, err_at):
+            self._fail(err)
+
+    def _refuse(self, addresses: dict[str, int], numbers: dict[str, Any]) -> NoReturn:
+        """Says which value is none that mmt_args has."""
+        for name, address in addresses.items():
+            check_address(address, name)
+        for name, number in numbers.items():
+            check_number(number, name)
+        raise ArgumentError(f"an execution has {addresses} and {numbers}; these are addresses and numbers")
+
+    def _fail(self, err: ErrorStruct) -> NoReturn:
+        if not self.handle:
+            raise ArgumentError(f"the plan was {self.gone}; make another", "plan")
+        raise_error(err)
+
+    def close(self) -> None:
+        handle, self.handle, self.gone = self.handle, None, self.gone or "closed"
+        lib.mmt_plan_free(handle)
+
+    def end(self) -> None:
+        self.handle, self.gone = None, "made before this process was forked, which no device survives"
+
+
+def check_number(x: Any, name: str) -> None:
+    """Refuses what is no float and becomes none."""
+    try:
+        struct.pack("d", x)
+    except (struct.error, TypeError, ValueError, OverflowError):
+        raise ArgumentTypeError(f"{name} is {x!r}; it is a real number, as a float or what becomes one", name) from None
 
 
 def options_of(precision: Optional[str] = None, effort: str = "estimate", configuration: Optional[str] = None,
@@ -121,11 +154,17 @@ def options_of(precision: Optional[str] = None, effort: str = "estimate", config
     lib.mmt_plan_options_init(it, ctypes.sizeof(it))
     it.f32_mode = number_of(_library.F32_MODES, precision or "emulated", "precision")
     it.effort = number_of(_library.EFFORTS, effort, "effort")
+    check_number(seconds, "seconds")
+    if not 0 <= seconds < math.inf:
+        raise ArgumentError(f"seconds is {seconds}; it is from 0 on", "seconds")
     it.measure_seconds = seconds
     if configuration is not None:
+        if not isinstance(configuration, str):
+            raise ArgumentTypeError(f"configuration is {configuration!r}; it is a text, as \"mma TILE_M=128\"",
+                                    "configuration")
         it.configuration = configuration.encode()
     if max_workspace is not None:
-        it.max_workspace = max_workspace
+        it.max_workspace = whole(max_workspace, "max_workspace", 0)
     return it
 
 
@@ -162,6 +201,9 @@ class Plan:
         self.problem = problem
         self.device: Device = open_device(device)
         chosen = self.device.profile if profile is None else profile
+        if chosen and not isinstance(chosen, Profile):
+            raise ArgumentTypeError(f"profile is {profile!r}; it is a Profile, None for the device's own, or False",
+                                    "profile")
         self._executor = Executor(self.device, problem._struct(), chosen,
                                   options_of(precision, effort, configuration, max_workspace, seconds))
         self._run = self._executor.run
@@ -190,36 +232,31 @@ class Plan:
         if stream is None:
             stream = 0 if out.__class__ is Buffer else _current_stream(out)
         elif stream.__class__ is not int:
-            stream = _stream_of(stream)
-        self._run(a.operand.handle if a.__class__ is Buffer else _pointer(a),
-                  b.operand.handle if b.__class__ is Buffer else _pointer(b),
-                  out.operand.handle if out.__class__ is Buffer else _pointer(out),
-                  0 if bias is None else _pointer(bias), alpha, beta, stream)
+            stream = stream_of(stream)
+        self._run(a.operand.handle if a.__class__ is Buffer else _pointer(a, "a"),
+                  b.operand.handle if b.__class__ is Buffer else _pointer(b, "b"),
+                  out.operand.handle if out.__class__ is Buffer else _pointer(out, "out"),
+                  0 if bias is None else _pointer(bias, "bias"), alpha, beta, stream)
         return out
 
     def close(self) -> None:
         """Frees the plan, whose executions must be finished."""
-        handle, self._executor.handle = self._executor.handle, None
-        lib.mmt_plan_free(handle)
+        self._executor.close()
+
+    def __repr__(self) -> str:
+        return f"<mmtune.Plan {self.describe().splitlines()[0] if self._executor.handle else self._executor.gone}>"
 
 
-def _pointer(x: Any) -> int:
+def _pointer(x: Any, name: str) -> int:
     if isinstance(x, int):
         return x
     if isinstance(x, Buffer):
         return int(x.operand.handle)
-    from ._arrays import device_pointer
-    return device_pointer(x)
+    return device_pointer(x, name)
 
 
 def _current_stream(x: Any) -> int:
     if x.__class__ is int:
         return 0
-    from ._arrays import kind_of
-    kind = kind_of(x)
+    kind = kind_of(x, "out")
     return kind.stream(kind.device_of(kind.look(x)[1]))
-
-
-def _stream_of(x: Any) -> int:
-    from ._arrays import stream_of
-    return stream_of(x)

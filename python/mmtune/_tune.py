@@ -8,7 +8,8 @@ from typing import Iterable, Optional, Sequence, Union
 
 from . import _program
 from ._device import Device, forget_profiles
-from ._errors import ArgumentError, Error
+from ._errors import ArgumentError, ArgumentTypeError, Error
+from ._library import whole
 from ._matmul import forget_plans
 from ._profile import Profile
 
@@ -16,20 +17,28 @@ Shape = Union[str, Sequence[int]]
 
 
 def _shape(shape: Shape) -> str:
-    text = shape if isinstance(shape, str) else "x".join(str(int(size)) for size in shape)
-    if "," in text or not text:
+    if isinstance(shape, str) and shape and "," not in shape:
+        return shape
+    if isinstance(shape, str) or not isinstance(shape, Sequence) or len(shape) not in (3, 4):
         raise ArgumentError(f"a shape is {shape!r}; it is (m, n, k), (m, n, k, batch) or a text as '1-64x4096x4096'",
                             "shapes")
-    return text
+    return "x".join(str(whole(size, "a size of shapes", 1)) for size in shape)
 
 
-def tune(shapes: Optional[Iterable[Shape]] = None, *, device: Union[int, str] = 0, budget: str = "5m",
+def _shapes(shapes: Union[str, Iterable[Shape]]) -> str:
+    texts = [_shape(shape) for shape in ([shapes] if isinstance(shapes, str) else shapes)]
+    if not texts:
+        raise ArgumentError("shapes has none; leave it away for the default suite", "shapes")
+    return ",".join(texts)
+
+
+def tune(shapes: Union[None, str, Iterable[Shape]] = None, *, device: Union[int, str] = 0, budget: str = "5m",
          types: Union[str, Iterable[str]] = ("f32",), transposes: Union[str, Iterable[str]] = ("nn",),
          out: Optional[str] = None, output: Union[None, str, "os.PathLike[str]"] = None,
          options: Sequence[str] = (), quiet: bool = False) -> Profile:
     """Tunes a device for shapes and returns its profile: what `mmtune --device … --shape …` does.
 
-    shapes      (m, n, k) or (m, n, k, batch), or texts as the program takes them; None: its default suite
+    shapes      each (m, n, k) or (m, n, k, batch), or a text as the program takes it; None: its default suite
     device      a number or id of `mmtune.devices()`
     budget      a time, "90s" or "5m", or candidates, "200c"
     types       "f32", "bf16" …; transposes: "nn", "nt", "tn", "tt", A first
@@ -44,11 +53,13 @@ def tune(shapes: Optional[Iterable[Shape]] = None, *, device: Union[int, str] = 
     """
     if isinstance(device, Device):
         raise ArgumentError("device is an open device; tune takes a number or an id", "device")
+    if not isinstance(budget, str):
+        raise ArgumentTypeError(f"budget is {budget!r}; it is a text with a unit, as \"90s\", \"5m\" or \"200c\"", "budget")
     command = [_program.path(), "tune", "--device", str(device), "--budget", budget]
     command += ["--type", types if isinstance(types, str) else ",".join(types)]
     command += ["--transposes", transposes if isinstance(transposes, str) else ",".join(transposes)]
     if shapes is not None:
-        command += ["--shape", ",".join(map(_shape, shapes))]
+        command += ["--shape", _shapes(shapes)]
     if out is not None:
         command += ["--out", out]
     if output is not None:

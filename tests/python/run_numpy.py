@@ -7,12 +7,13 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tuner"))
-from checks import check, end, make_home, need_cpu_device, skip  # noqa: E402
+from checks import check, end, failures, make_home, need_cpu_device, skip  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 home, environment = make_home()
@@ -91,8 +92,12 @@ def test_types():
 
 
 def refused(kind, words, *arguments, **options):
+    raises(kind, words, lambda: mmtune.matmul(*arguments, device=DEVICE, **options))
+
+
+def raises(kind, words, call):
     try:
-        mmtune.matmul(*arguments, device=DEVICE, **options)
+        call()
         check(False, f"refused: {words}")
     except mmtune.Error as error:
         check(isinstance(error, kind) and words in str(error), f"{words!r} is said: {type(error).__name__} {error}")
@@ -102,9 +107,22 @@ def test_refusals():
     a, b = made(5, 7), made(7, 3)
     refused(ValueError, "a of the shape (5, 7) has 7 columns", a, a)
     refused(TypeError, "a is of f32, b of f64", a, b.astype(np.float64))
-    refused(TypeError, "dtype is complex64", a.astype(np.complex64), b.astype(np.complex64))
-    refused(TypeError, "list is no array", [[1]], b)
-    refused(TypeError, "list is no array", a, [[1]])
+    refused(TypeError, "a has elements of complex64", a.astype(np.complex64), b.astype(np.complex64))
+    refused(TypeError, "b has elements of object", a, b.astype(object))
+    refused(TypeError, "in this machine's byte order", a, b.astype(b.dtype.newbyteorder()))
+    for name in ("a", "b", "out", "bias"):
+        refused(TypeError, f"{name} is of the type list", **{"a": a, "b": b, name: [[1]]})
+    refused(TypeError, "a has a mask", np.ma.masked_array(a), b)
+    refused(ValueError, "a is a scalar", np.ones((), np.float32), b)
+    for name, value in (("alpha", "2"), ("alpha", 2j), ("alpha", np.ones(2)), ("beta", "x"), ("beta", np.ones(2))):
+        refused(TypeError, f"{name} is {value!r}; it is a real number", a, b, **{"out": np.zeros((5, 3), np.float32), name: value})
+    refused(TypeError, "out_dtype is [1]", a, b, out_dtype=[1])
+    refused(ValueError, "activation is ['relu']", a, b, activation=["relu"])
+    refused(ValueError, "activation is 'tanh'", a, b[:, :0], activation="tanh")
+    for strides in ((0, 4), (4, 4)):
+        out = np.lib.stride_tricks.as_strided(np.zeros(9, np.float32), (5, 3), strides)
+        refused(ValueError, "some share their place", a, b, out=out)
+    refused(ValueError, "takes (3,) or (5, 1)", a, b, bias=made(4))
     refused(ValueError, "there is no out to read", a, b, beta=1)
     refused(ValueError, "out has the shape (5, 4)", a, b, out=np.zeros((5, 4), np.float32))
     refused(TypeError, "gives f32", a, b, out_dtype="f64")
@@ -118,6 +136,65 @@ def test_refusals():
         check(False, "there are no 1000 cards")
     except mmtune.Error as error:
         check(str(error), "a device that is not there is refused in words")
+
+
+def test_numbers_and_overlaps():
+    """What is right though it looks odd: NumPy's numbers, an out that is an input, arrays that may not be written."""
+    a, b = made(5, 7), made(7, 3)
+    for alpha in (np.float32(2), np.array(2.0), np.int64(2), True + 1):
+        near(mmtune.matmul(a, b, alpha=alpha, device=DEVICE), 2 * (a @ b), f"alpha is {alpha!r}")
+    square = made(5, 5)
+    want = square @ square
+    near(mmtune.matmul(square, square, out=square, device=DEVICE), want, "out is both inputs, in host memory")
+    record = np.zeros((5, 3), [("x", "f4"), ("y", "i1")])
+    near(mmtune.matmul(a, b, out=record["x"], device=DEVICE), a @ b, "out is a record's member")
+    a.flags.writeable = False
+    product(a, b)
+
+
+def test_words():
+    """Errors of plans, buffers and tune name the argument and its value."""
+    plan, buffer = mmtune.Plan(4, 4, 4, device=ORDINARY), ORDINARY.buffer(64)
+    held = [buffer] * 3
+    for kind, words, call in (
+            (TypeError, "m is 4.0", lambda: mmtune.Plan(4.0, 4, 4)),
+            (ValueError, f"k is {1 << 70}", lambda: mmtune.Plan(4, 4, 1 << 70)),
+            (ValueError, "trans_a is 'n'", lambda: mmtune.Plan(4, 4, 4, trans_a="n")),
+            (TypeError, "profile is 'x'", lambda: mmtune.Plan(4, 4, 4, profile="x", device=ORDINARY)),
+            (ValueError, "max_workspace is -1", lambda: mmtune.Plan(4, 4, 4, max_workspace=-1, device=ORDINARY)),
+            (ValueError, "seconds is -1", lambda: mmtune.Plan(4, 4, 4, seconds=-1, device=ORDINARY)),
+            (TypeError, "size is 1.5", lambda: ORDINARY.buffer(1.5)),
+            (ValueError, "size is 0", lambda: ORDINARY.buffer(0)),
+            (TypeError, "stream is 'x'", lambda: ORDINARY.finish("x")),
+            (TypeError, "list has no memory", lambda: buffer.write([1])),
+            (TypeError, "references of this process", lambda: buffer.write(np.ones(2, object))),
+            (TypeError, "may not be written", lambda: buffer.read(b"x" * 64)),
+            (ValueError, "a is -1", lambda: plan.execute(-1, buffer, buffer)),
+            (TypeError, "b is an array in host memory", lambda: plan.execute(buffer, made(4, 4), buffer)),
+            (TypeError, "alpha is 'x'", lambda: plan.execute(*held, alpha="x")),
+            (ValueError, "a shape is 64", lambda: mmtune.tune((64, 64, 64))),
+            (ValueError, "a shape is (4.5,", lambda: mmtune.tune([(4.5,)])),
+            (TypeError, "budget is 5", lambda: mmtune.tune("4x4x4", budget=5))):
+        raises(kind, words, call)
+    plan.close()
+    raises(ValueError, "the plan was closed", lambda: plan.execute(*held))
+
+
+def test_fork():
+    """A child has sentences for what it must not touch, and does not hang."""
+    a = made(4, 4)
+    plan, buffer = mmtune.Plan(4, 4, 4, device=ORDINARY), ORDINARY.buffer(64)
+    mmtune.matmul(a, a, device=ORDINARY)
+    failed, child = len(failures), os.fork()
+    if not child:
+        signal.alarm(30)
+        for words, call in (("spawn", lambda: mmtune.matmul(a, a, device=ORDINARY)), ("spawn", mmtune.devices),
+                            ("before this process was forked", lambda: plan.execute(buffer, buffer, buffer)),
+                            ("spawn", lambda: buffer.write(a)), ("spawn", lambda: mmtune.device(DEVICE))):
+            raises(mmtune.Error, words, call)
+        os._exit(len(failures) > failed)
+    check(os.waitpid(child, 0)[1] == 0, "a child of fork is told what it must not do")
+    product(a, a)
 
 
 def test_plans():
@@ -200,7 +277,10 @@ test_views()
 test_out()
 test_types()
 test_refusals()
+test_numbers_and_overlaps()
+test_words()
 test_plans()
+test_fork()
 test_moved(test_profiles())
 test_pages()
 end("python", home)
