@@ -48,6 +48,7 @@ class Kind:
     """How one library's arrays are read and made."""
     host = False
     """Whether its elements may be copied on the host; then the device is the caller's to choose."""
+    is_torch = False
 
     def __init__(self) -> None:
         self.entries: dict[Any, Callable[..., Any]] = {}
@@ -56,12 +57,6 @@ class Kind:
     def look(self, array: Any) -> tuple[int, Any]:
         """Its address and its signature. What fails here for an array that `view` takes is the library's failure."""
         raise NotImplementedError
-
-    def pair(self, a: Any, b: Any) -> tuple[int, int, Any]:
-        """Two addresses, and what stands for both signatures in a key."""
-        at_a, key_a = self.look(a)
-        at_b, key_b = self.look(b)
-        return at_a, at_b, (key_a, key_b)
 
     def address(self, array: Any) -> int:
         return self.look(array)[0]
@@ -156,6 +151,8 @@ def _has_storage(tensor: Any) -> bool:
 
 
 class TorchKind(Kind):
+    is_torch = True
+
     def __init__(self) -> None:
         super().__init__()
         import torch
@@ -168,13 +165,7 @@ class TorchKind(Kind):
     def look(self, array: Any) -> tuple[int, Any]:
         if array.requires_grad and self.grad():
             raise ArgumentError(_NEEDS_GRADIENT)
-        return array.data_ptr(), (array.shape, array.stride(), array.dtype, array.get_device())
-
-    def pair(self, a: Any, b: Any) -> tuple[int, int, Any]:
-        if (a.requires_grad or b.requires_grad) and self.grad():
-            raise ArgumentError(_NEEDS_GRADIENT)
-        return a.data_ptr(), b.data_ptr(), (a.shape, b.shape, a.stride(), b.stride(), a.dtype, b.dtype,
-                                            a.get_device(), b.get_device())
+        return array.data_ptr(), (array.shape, array.is_contiguous() or array.stride(), array.dtype, array.get_device())
 
     def view(self, array: Any, name: str) -> View:
         device = array.device.type

@@ -16,9 +16,9 @@ from ._profile import Profile
 
 # mmt_args as one pack writes it: size, the handles of a, b and c, alpha, beta, no scalars, the handles of workspace and
 # bias; offsets are 0.
-_SIZE = ctypes.sizeof(Args)
-_pack = struct.Struct("=QQ8xQ8xQ8xdd16xQ8xQ8x").pack_into
-_execute = lib.mmt_execute
+SIZE = ctypes.sizeof(Args)
+PACK = struct.Struct("=QQ8xQ8xQ8xdd16xQ8xQ8x").pack_into
+EXECUTE = lib.mmt_execute
 
 
 @dataclass
@@ -70,7 +70,7 @@ class Problem:
         return it
 
 
-def _new_call() -> tuple[Any, ...]:
+def new_call() -> tuple[Any, ...]:
     """An mmt_args and an mmt_error, and where they are."""
     args, err = Args(), ErrorStruct()
     return args, ctypes.addressof(args), err, ctypes.addressof(err)
@@ -79,7 +79,7 @@ def _new_call() -> tuple[Any, ...]:
 class Executor:
     """A plan of the library with prepared arguments, which threads take turns with. Lives as long as the process:
     executions may be in flight when the last reference goes."""
-    __slots__ = ("device", "handle", "workspace", "gone", "_free", "__weakref__")
+    __slots__ = ("device", "handle", "workspace", "gone", "free", "__weakref__")
 
     def __init__(self, device: Device, problem: ProblemStruct, profile: Any, options: PlanOptions) -> None:
         self.device = device
@@ -87,37 +87,37 @@ class Executor:
         self.workspace: int = lib.mmt_plan_workspace(self.handle)
         self.gone = ""
         """Why there is no handle any more."""
-        self._free: list[tuple[Any, ...]] = []
+        self.free: list[tuple[Any, ...]] = []
+        """Calls that nobody is in."""
         ends_at_fork(self)
 
     def run(self, a: int, b: int, c: int, bias: int, alpha: float, beta: float, stream: int,
             workspace: int = 0) -> None:
         """Puts an execution on the stream; operands are handles: a device pointer, a cl_mem. 0 for a workspace that
         is needed: the stream's own."""
-        try:
-            held = self._free.pop()
-        except IndexError:
-            held = _new_call()
         if self.workspace and not workspace:
             workspace = self.device._workspace(stream, self.workspace)
-        args, at, err, err_at = held
         try:
-            _pack(args, 0, _SIZE, a, b, c, alpha, beta, workspace, bias)
+            args, at, err, err_at = held = self.free.pop()
+        except IndexError:
+            args, at, err, err_at = held = new_call()
+        try:
+            PACK(args, 0, SIZE, a, b, c, alpha, beta, workspace, bias)
         except struct.error:
             self._refuse({"a": a, "b": b, "out": c, "bias": bias}, {"alpha": alpha, "beta": beta})
-        if _execute(self.handle, at, stream, err_at):
-            self._fail(err)
-        self._free.append(held)
+        if EXECUTE(self.handle, at, stream, err_at):
+            self.fail(err)
+        self.free.append(held)
 
     def run_batch(self, a: int, b: int, c: int, bias: int, alpha: float, beta: float, stream: int,
                   offsets: tuple[Any, Any, Any], workspace: int = 0) -> None:
         """The same at each of the offsets, lists of c_int64 in elements."""
         if self.workspace and not workspace:
             workspace = self.device._workspace(stream, self.workspace)
-        args, at, err, err_at = _new_call()
-        _pack(args, 0, _SIZE, a, b, c, alpha, beta, workspace, bias)
+        args, at, err, err_at = new_call()
+        PACK(args, 0, SIZE, a, b, c, alpha, beta, workspace, bias)
         if lib.mmt_execute_batch(self.handle, at, len(offsets[0]), *offsets, None, None, stream, err_at):
-            self._fail(err)
+            self.fail(err)
 
     def _refuse(self, addresses: dict[str, int], numbers: dict[str, Any]) -> NoReturn:
         """Says which value is none that mmt_args has."""
@@ -127,7 +127,7 @@ class Executor:
             check_number(number, name)
         raise ArgumentError(f"an execution has {addresses} and {numbers}; these are addresses and numbers")
 
-    def _fail(self, err: ErrorStruct) -> NoReturn:
+    def fail(self, err: ErrorStruct) -> NoReturn:
         if not self.handle:
             raise ArgumentError(f"the plan was {self.gone}; make another", "plan")
         raise_error(err)
