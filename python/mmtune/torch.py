@@ -1,7 +1,7 @@
 """PyTorch's operators torch.ops.mmtune.mm, addmm and bmm, with gradients and under torch.compile.
 
     import mmtune.torch
-    c = torch.ops.mmtune.mm(a, b)                      # as torch.mm
+    c = torch.ops.mmtune.mm(a, b)                      # as torch.mm; a third argument is out_dtype
     c = torch.ops.mmtune.addmm(bias, a, b)             # as torch.addmm: one kernel, bias in its epilogue
     c = torch.ops.mmtune.bmm(a, b)                     # as torch.bmm
 
@@ -11,7 +11,7 @@ mmtune beside its own kernels for torch.mm, too.
 f32 is multiplied at least as exactly as by FMAs of f32, whatever PyTorch's float32 matmul precision is.
 """
 import inspect
-from typing import Any
+from typing import Any, Optional
 
 try:
     import torch
@@ -23,12 +23,47 @@ except ImportError as error:
 
 from ._matmul import matmul
 
-# ---- what is computed ------------------------------------------------------------------------------------
+# ---- what is taken, and what comes of it: with numbers and without ------------------------------------------
+
+
+def _type_of_product(a: Tensor, out_dtype: Optional[torch.dtype]) -> torch.dtype:
+    if a.dtype == torch.int8:
+        return torch.int32
+    return out_dtype or (torch.bfloat16 if _is_float8(a.dtype) else a.dtype)
+
+
+def _is_float8(dtype: torch.dtype) -> bool:
+    return dtype.is_floating_point and dtype.itemsize == 1
+
+
+def _check(a: Tensor, b: Tensor, dimensions: int) -> None:
+    for name, x in (("a", a), ("b", b)):
+        torch._check(x.dim() == dimensions, lambda: f"{name} has the shape {tuple(x.shape)}; {dimensions} dimensions are needed")
+        torch._check(x.layout == torch.strided, lambda: f"{name} has the layout {x.layout}; a strided tensor is needed")
+    torch._check(a.device == b.device, lambda: f"a is on {a.device}, b on {b.device}; they must be on one device")
+    torch._check(a.dtype == b.dtype, lambda: f"a is of {a.dtype}, b of {b.dtype}; they must be of one type")
+    torch._check(a.shape[-1] == b.shape[-2], lambda: f"a of the shape {tuple(a.shape)} has {a.shape[-1]} columns, b of the "
+                 f"shape {tuple(b.shape)} has {b.shape[-2]} rows; they must be as many")
+    if dimensions == 3:
+        torch._check(a.shape[0] == b.shape[0],
+                     lambda: f"a has {a.shape[0]} matrices, b has {b.shape[0]}; they must be as many")
+
+
+def _check_input(input: Tensor, a: Tensor, b: Tensor, dtype: torch.dtype) -> None:
+    torch._check(input.dtype == dtype, lambda: f"input is of {input.dtype}; it must be of the product's type, {dtype}")
+    fits = input.dim() <= 2 and all(size == 1 or size == full for size, full
+                                    in zip(reversed(input.shape), (b.shape[1], a.shape[0])))
+    torch._check(fits, lambda: f"input has the shape {tuple(input.shape)}, which is not broadcast to the product's, "
+                               f"{(a.shape[0], b.shape[1])}")
+
+
+# ---- what is computed --------------------------------------------------------------------------------------
 
 
 def _plain(x: Tensor) -> Tensor:
     """The tensor, copied where its last two strides are neither those of rows nor of columns: gradients may be
     one number that is repeated."""
+    x = x.resolve_neg()
     row, column = x.stride()[-2:]
     return x if (column == 1 and row >= 1) or (row == 1 and column >= 1) else x.contiguous()
 
@@ -40,76 +75,85 @@ def _product(a: Tensor, b: Tensor, **options: Any) -> Tensor:
 
 
 @torch.library.custom_op("mmtune::mm", mutates_args=())
-def mm(a: Tensor, b: Tensor) -> Tensor:
-    """a b of an m x k and a k x n matrix: m x n, of their type."""
-    return _product(a, b)
+def mm(a: Tensor, b: Tensor, out_dtype: Optional[torch.dtype] = None) -> Tensor:
+    """a b of an m x k and a k x n matrix: m x n, of their type (int32 of int8, bfloat16 of float8) or of out_dtype:
+    float32 of float16 and bfloat16; float32 or float16 of float8."""
+    _check(a, b, 2)
+    return _product(a, b, out_dtype=out_dtype)
 
 
 @torch.library.custom_op("mmtune::bmm", mutates_args=())
-def bmm(a: Tensor, b: Tensor) -> Tensor:
-    """The products of as many matrices: batch x m x k and batch x k x n, to batch x m x n."""
-    return _product(a, b)
+def bmm(a: Tensor, b: Tensor, out_dtype: Optional[torch.dtype] = None) -> Tensor:
+    """The products of as many matrices: batch x m x k and batch x k x n, to batch x m x n; types as mm has them."""
+    _check(a, b, 3)
+    return _product(a, b, out_dtype=out_dtype)
 
 
 @torch.library.custom_op("mmtune::addmm", mutates_args=())
 def addmm(input: Tensor, a: Tensor, b: Tensor, beta: float = 1.0, alpha: float = 1.0) -> Tensor:
-    """beta input + alpha a b, m x n; input is broadcast. One of n values is added in the epilogue."""
-    m, n = a.shape[0], b.shape[1]
-    if input.shape in ((n,), (1, n)) and input.dtype == a.dtype and beta != 0:
-        vector = (input if beta == 1 else input * beta).reshape(n).contiguous()
-        return _product(a, b, bias=vector.detach(), alpha=alpha)
+    """beta input + alpha a b, m x n; input, of the product's type, is broadcast. One of n values is added in the
+    epilogue. With beta 0, input is not read."""
+    _check(a, b, 2)
+    m, n, dtype = a.shape[0], b.shape[1], _type_of_product(a, None)
+    _check_input(input, a, b, dtype)
     if beta == 0:
         return _product(a, b, alpha=alpha)
-    out = torch.empty((m, n), dtype=a.dtype, device=a.device)
+    if input.shape in ((n,), (1, n)):
+        vector = (input if beta == 1 else input * beta).reshape(n).contiguous()
+        return _product(a, b, bias=vector.detach(), alpha=alpha)
+    out = torch.empty((m, n), dtype=dtype, device=a.device)
     with torch.no_grad():
         out.copy_(input.expand(m, n))
     _product(a, b, out=out, alpha=alpha, beta=beta)
     return out
 
 
-# ---- shapes without numbers, and gradients ----------------------------------------------------------------
-
-
-def _check(a: Tensor, b: Tensor, dimensions: int) -> None:
-    torch._check(a.dim() == dimensions and b.dim() == dimensions,
-                 lambda: f"a has {a.dim()} dimensions and b {b.dim()}; both must have {dimensions}")
-    torch._check(a.dtype == b.dtype, lambda: f"a is of {a.dtype}, b of {b.dtype}; they must be of one type")
-    torch._check(a.shape[-1] == b.shape[-2],
-                 lambda: f"a has {a.shape[-1]} columns, b has {b.shape[-2]} rows; they must be as many")
-
-
 @mm.register_fake
-def _(a: Tensor, b: Tensor) -> Tensor:
+def _(a: Tensor, b: Tensor, out_dtype: Optional[torch.dtype] = None) -> Tensor:
     _check(a, b, 2)
-    return a.new_empty((a.shape[0], b.shape[1]))
+    return a.new_empty((a.shape[0], b.shape[1]), dtype=_type_of_product(a, out_dtype))
 
 
 @bmm.register_fake
-def _(a: Tensor, b: Tensor) -> Tensor:
+def _(a: Tensor, b: Tensor, out_dtype: Optional[torch.dtype] = None) -> Tensor:
     _check(a, b, 3)
-    torch._check(a.shape[0] == b.shape[0], lambda: f"a has {a.shape[0]} matrices, b {b.shape[0]}")
-    return a.new_empty((a.shape[0], a.shape[1], b.shape[2]))
+    return a.new_empty((a.shape[0], a.shape[1], b.shape[2]), dtype=_type_of_product(a, out_dtype))
 
 
 @addmm.register_fake
 def _(input: Tensor, a: Tensor, b: Tensor, beta: float = 1.0, alpha: float = 1.0) -> Tensor:
     _check(a, b, 2)
-    return a.new_empty((a.shape[0], b.shape[1]))
+    dtype = _type_of_product(a, None)
+    _check_input(input, a, b, dtype)
+    return a.new_empty((a.shape[0], b.shape[1]), dtype=dtype)
+
+
+# ---- gradients ---------------------------------------------------------------------------------------------
+
+
+def _gradient(x: Tensor, y: Tensor, operand: Tensor, multiply: Any) -> Tensor:
+    """x y, of which one is what came back and one an operand, in the operand's type; float8 in that of what came."""
+    grad = y if x is operand else x
+    work = grad.dtype if _is_float8(operand.dtype) else operand.dtype
+    product: Tensor = multiply(x.to(work), y.to(work))
+    return product.to(operand.dtype)
+
+
+def _gradients(needs: Any, a: Tensor, b: Tensor, grad: Tensor, multiply: Any) -> tuple[Any, Any]:
+    """Those of a and of b, where they are asked for."""
+    right, left = b.transpose(-1, -2), a.transpose(-1, -2)
+    return (_gradient(grad, right, right, multiply) if needs[0] else None,
+            _gradient(left, grad, left, multiply) if needs[1] else None)
 
 
 def _keep_operands(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    ctx.save_for_backward(inputs[-2], inputs[-1])
+    ctx.save_for_backward(inputs[0], inputs[1])
 
 
-def _gradients(ctx: Any, grad: Tensor, multiply: Any) -> tuple[Any, Any]:
-    """Those of a and of b, where they are asked for."""
-    a, b = ctx.saved_tensors
-    of_a = multiply(grad, b.transpose(-1, -2)) if ctx.needs_input_grad[-2] else None
-    return of_a, multiply(a.transpose(-1, -2), grad) if ctx.needs_input_grad[-1] else None
-
-
-mm.register_autograd(lambda ctx, grad: _gradients(ctx, grad, mm), setup_context=_keep_operands)
-bmm.register_autograd(lambda ctx, grad: _gradients(ctx, grad, bmm), setup_context=_keep_operands)
+mm.register_autograd(lambda ctx, grad: (*_gradients(ctx.needs_input_grad, *ctx.saved_tensors, grad, mm), None),
+                     setup_context=_keep_operands)
+bmm.register_autograd(lambda ctx, grad: (*_gradients(ctx.needs_input_grad, *ctx.saved_tensors, grad, bmm), None),
+                      setup_context=_keep_operands)
 
 
 def _keep_addmm(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -123,11 +167,35 @@ def _addmm_gradients(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
     needs = ctx.needs_input_grad
     scaled = grad if ctx.alpha == 1 else grad * ctx.alpha
     of_input = (grad if ctx.beta == 1 else grad * ctx.beta).sum_to_size(ctx.shape) if needs[0] else None
-    of_a = mm(scaled, b.t()) if needs[1] else None
-    return of_input, of_a, mm(a.t(), scaled) if needs[2] else None, None, None
+    return of_input, *_gradients(needs[1:], a, b, scaled, mm), None, None
 
 
 addmm.register_autograd(_addmm_gradients, setup_context=_keep_addmm)
+
+# ---- autocast: the types that PyTorch's own mm, bmm and addmm take inside of torch.autocast ----------------
+
+_autocasts = torch.library.Library("mmtune", "IMPL")
+
+
+def _register_autocast(name: str, device: str, key: str) -> None:
+    op = getattr(torch.ops.mmtune, name)
+
+    def is_cast(x: Any) -> bool:
+        return (isinstance(x, Tensor) and x.is_floating_point() and x.device.type == device
+                and x.dtype != torch.float64 and not _is_float8(x.dtype))
+
+    def cast(*arguments: Any) -> Tensor:
+        dtype = torch.get_autocast_dtype(device)
+        with torch.autocast(device, enabled=False):
+            product: Tensor = op(*(x.to(dtype) if is_cast(x) else x for x in arguments))
+        return product
+
+    _autocasts.impl(name, cast, key)
+
+
+for _name in ("mm", "bmm", "addmm"):
+    _register_autocast(_name, "cuda", "AutocastCUDA")
+    _register_autocast(_name, "cpu", "AutocastCPU")
 
 # ---- torch.compile ----------------------------------------------------------------------------------------
 
@@ -137,12 +205,12 @@ def mmtune_mm(a: Tensor, b: Tensor, *, out: Tensor) -> Tensor:
     return _product(a, b, out=out)
 
 
-def _aten_mm(a: Tensor, b: Tensor) -> Tensor:
-    return torch.mm(a, b)
+def _aten_mm(a: Tensor, b: Tensor, out_dtype: Optional[torch.dtype] = None) -> Tensor:
+    return torch.mm(a, b) if out_dtype is None else torch.mm(a, b, out_dtype)
 
 
-def _aten_bmm(a: Tensor, b: Tensor) -> Tensor:
-    return torch.bmm(a, b)
+def _aten_bmm(a: Tensor, b: Tensor, out_dtype: Optional[torch.dtype] = None) -> Tensor:
+    return torch.bmm(a, b) if out_dtype is None else torch.bmm(a, b, out_dtype)
 
 
 def _register_external_matmul() -> str:
