@@ -6,6 +6,7 @@ tuple that can be a key: one attribute more costs each call some 50 ns.
 from __future__ import annotations
 
 import ctypes
+import functools
 import sys
 from typing import Any, Callable, Optional
 
@@ -53,6 +54,10 @@ class Kind:
     def __init__(self) -> None:
         self.entries: dict[Any, Callable[..., Any]] = {}
         """What serves a product, by the signatures of its arrays; _matmul fills it."""
+
+    def grad(self) -> bool:
+        """Whether the library keeps what gradients need."""
+        return False
 
     def look(self, array: Any) -> tuple[int, Any]:
         """Its address and its signature. What fails here for an array that `view` takes is the library's failure."""
@@ -157,7 +162,7 @@ class TorchKind(Kind):
         super().__init__()
         import torch
         self.torch = torch
-        self.grad = torch.is_grad_enabled
+        self.grad = torch.is_grad_enabled  # type: ignore[assignment,method-assign]
         self.address = torch.Tensor.data_ptr  # type: ignore[assignment,method-assign]
         raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
         self.stream = raw or (lambda ordinal: torch.cuda.current_stream(ordinal).cuda_stream)  # type: ignore
@@ -331,6 +336,9 @@ class JaxKind(DlpackKind):
         return made.block_until_ready()
 
 
+_DEFAULT_STREAM = 1
+
+
 class CudaInterfaceKind(Kind):
     """Arrays that have __cuda_array_interface__ alone, as Numba's."""
 
@@ -338,11 +346,14 @@ class CudaInterfaceKind(Kind):
         about = array.__cuda_array_interface__
         if about.get("mask") is not None:
             raise ArgumentTypeError("an array has a mask, which mmtune does not know")
-        return (about["data"][0],
-                (about["shape"], about.get("strides"), about["typestr"], about.get("stream") or 0))
+        if about.get("stream") not in (None, _DEFAULT_STREAM):
+            _wait_for(about["stream"])
+        return about["data"][0], (about["shape"], about.get("strides"), about["typestr"])
 
     def view(self, array: Any, name: str) -> View:
-        shape, strides, code, _ = self.look(array)[1]
+        if array.__cuda_array_interface__.get("mask") is not None:
+            raise ArgumentTypeError(f"{name} has a mask, which mmtune does not know", name)
+        shape, strides, code = self.look(array)[1]
         names = {"<f4": "f32", "<f8": "f64", "<f2": "f16", "<i4": "i32", "|i1": "i8"}
         if code not in names:
             raise ArgumentTypeError(f"{name} has elements of the type {code!r}; those of an interface are one of "
@@ -354,13 +365,26 @@ class CudaInterfaceKind(Kind):
         return 0 if not signature else _ordinal_of_context()
 
 
+@functools.lru_cache(maxsize=None)
+def _driver() -> Any:
+    """libcuda, or None."""
+    try:
+        return ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return None
+
+
+def _wait_for(stream: int) -> None:
+    """Until what a library has put on its stream is done, as its interface asks for."""
+    if _driver():
+        _driver().cuStreamSynchronize(ctypes.c_void_p(stream))
+
+
 def _ordinal_of_context() -> int:
     """The device of the thread's current context: the interface does not say where an array is."""
     ordinal = ctypes.c_int(0)
-    try:
-        ctypes.CDLL("libcuda.so.1").cuCtxGetDevice(ctypes.byref(ordinal))
-    except OSError:
-        pass
+    if _driver():
+        _driver().cuCtxGetDevice(ctypes.byref(ordinal))
     return ordinal.value
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Hashable
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, TypeVar, Union, overload
 
 from . import _arrays, _library, _plan
 from ._arrays import DlpackKind, JaxKind, Kind, NumpyKind, _kinds, kind_of, stream_of, type_of
@@ -17,9 +17,27 @@ PRECISIONS = (None, "emulated", "strict", "tf32")
 ACTIVATIONS = (None, *_library.ACTIVATIONS)
 
 
+Array = TypeVar("Array")
+Out = TypeVar("Out")
+Device_ = Union[None, int, str, Device]
+
+
+# For checkers of types: an array of a's class, unless out or out_dtype say another.
+@overload
+def matmul(a: Array, b: Array, *, out: None = None, alpha: float = 1, beta: float = 0, bias: Any = None,
+           activation: Optional[str] = None, out_dtype: None = None, precision: Optional[str] = None,
+           stream: Any = None, device: Device_ = None) -> Array: ...
+@overload
+def matmul(a: Any, b: Any, *, out: Out, alpha: float = 1, beta: float = 0, bias: Any = None,
+           activation: Optional[str] = None, out_dtype: Any = None, precision: Optional[str] = None,
+           stream: Any = None, device: Device_ = None) -> Out: ...
+@overload
+def matmul(a: Any, b: Any, *, out: Any = None, alpha: float = 1, beta: float = 0, bias: Any = None,
+           activation: Optional[str] = None, out_dtype: Any, precision: Optional[str] = None,
+           stream: Any = None, device: Device_ = None) -> Any: ...
 def matmul(a: Any, b: Any, *, out: Any = None, alpha: float = 1, beta: float = 0, bias: Any = None,
            activation: Optional[str] = None, out_dtype: Any = None, precision: Optional[str] = None,
-           stream: Any = None, device: Any = None) -> Any:
+           stream: Any = None, device: Device_ = None) -> Any:
     """activation(alpha a b + beta out + bias), with the shapes, batches and broadcasting of numpy.matmul.
 
     a, b         arrays of one library and of one type: f32, f64, f16, bf16, i8, i32, f8 (e4m3fn, e5m2). NumPy's

@@ -139,8 +139,9 @@ def _gradient(x: Tensor, y: Tensor, operand: Tensor, multiply: Any) -> Tensor:
     return product.to(operand.dtype)
 
 
-def _gradients(needs: Any, a: Tensor, b: Tensor, grad: Tensor, multiply: Any) -> tuple[Any, Any]:
+def _gradients(needs: Any, operands: tuple[Tensor, Tensor], grad: Tensor, multiply: Any) -> tuple[Any, Any]:
     """Those of a and of b, where they are asked for."""
+    a, b = operands
     right, left = b.transpose(-1, -2), a.transpose(-1, -2)
     return (_gradient(grad, right, right, multiply) if needs[0] else None,
             _gradient(left, grad, left, multiply) if needs[1] else None)
@@ -150,9 +151,9 @@ def _keep_operands(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
     ctx.save_for_backward(inputs[0], inputs[1])
 
 
-mm.register_autograd(lambda ctx, grad: (*_gradients(ctx.needs_input_grad, *ctx.saved_tensors, grad, mm), None),
+mm.register_autograd(lambda ctx, grad: (*_gradients(ctx.needs_input_grad, ctx.saved_tensors, grad, mm), None),
                      setup_context=_keep_operands)
-bmm.register_autograd(lambda ctx, grad: (*_gradients(ctx.needs_input_grad, *ctx.saved_tensors, grad, bmm), None),
+bmm.register_autograd(lambda ctx, grad: (*_gradients(ctx.needs_input_grad, ctx.saved_tensors, grad, bmm), None),
                       setup_context=_keep_operands)
 
 
@@ -163,11 +164,10 @@ def _keep_addmm(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 
 def _addmm_gradients(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
-    a, b = ctx.saved_tensors
     needs = ctx.needs_input_grad
     scaled = grad if ctx.alpha == 1 else grad * ctx.alpha
     of_input = (grad if ctx.beta == 1 else grad * ctx.beta).sum_to_size(ctx.shape) if needs[0] else None
-    return of_input, *_gradients(needs[1:], a, b, scaled, mm), None, None
+    return of_input, *_gradients(needs[1:], ctx.saved_tensors, scaled, mm), None, None
 
 
 addmm.register_autograd(_addmm_gradients, setup_context=_keep_addmm)

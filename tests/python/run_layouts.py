@@ -11,7 +11,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from checks import check, end  # noqa: E402
 
 from mmtune._errors import ArgumentError  # noqa: E402
-from mmtune._layout import Layout, Unfit, View, extent, lay_out, row_major  # noqa: E402
+from mmtune._layout import (Layout, Unfit, View, check_apart, check_distinct, extent, lay_out,  # noqa: E402
+                            row_major)
 
 
 def at(view, index):
@@ -127,6 +128,42 @@ fails("has 3 columns", plain(2, 3), plain(2, 3))
 fails("cannot be broadcast together", plain(2, 2, 2), plain(3, 2, 2))
 fails("the product has (2, 4)", plain(2, 3), plain(3, 4), plain(2, 5))
 fails("takes (4,) or (2, 1)", plain(2, 3), plain(3, 4), None, plain(3))
+
+
+def bytes_of(view, start):
+    """The bytes that an f32 view covers."""
+    return {start + 4 * at(view, index) + i for index in places(view.shape) for i in range(4)}
+
+
+# ---- an out that shares memory with what is read: never missed, and not seen where rows lie side by side ----
+met = missed = 0
+for _ in range(1500):
+    first, second = (random_view([rng.choice((1, 2, 3, 4)) for _ in range(rng.choice((1, 2, 3)))], rng) for _ in "ab")
+    start = 4 * rng.randrange(-12, 30)
+    shares = bool(bytes_of(first, 0) & bytes_of(second, start))
+    try:
+        check_apart((first, plain(0, 0), second, None), (4000, 0, 4000 + start, 0))
+        refused = False
+    except ArgumentError as error:
+        refused = "out overlaps a" in str(error)
+    check(refused or not shares, f"{first} and {second} {start} bytes on share memory")
+    met, missed = met + shares, missed + (refused and not shares)
+check(met > 400 and missed < 250, f"{met} share memory, {missed} are taken for such")
+field = 8 * 4  # bytes from row to row of a matrix of 8 columns
+for name, first, second, start in (("columns", View((6, 3), (8, 1), "f32"), View((6, 5), (8, 1), "f32"), 12),
+                                   ("rows in turn", View((3, 8), (16, 1), "f32"), View((3, 8), (16, 1), "f32"), field)):
+    check_apart((first, plain(0, 0), second, None), (4000, 0, 4000 + start, 0))
+    check(True, f"{name} of one matrix are apart")
+for view in (View((5, 3), (0, 1), "f32"), View((5, 3), (1, 1), "f32"), View((2, 2, 3), (3, 3, 1), "f32")):
+    try:
+        check_distinct(view)
+        check(False, f"refused: {view}")
+    except ArgumentError as error:
+        check("some share their place" in str(error), str(error))
+for view in (plain(2, 3), View((5, 3), (-3, 1), "f32"), View((3, 1, 4), (1, 0, 3), "f32"), plain(), plain(0, 3)):
+    check_distinct(view)
+    check(True, f"{view} has a place for each element")
+
 check(lay_out(plain(6, 5, 7), plain(7, 3)).m == 30, "a batch that shares b is one product")
 check(lay_out(plain(2, 3), plain(3, 4), View((2, 4), (1, 2), "f32")).swapped, "a transposed out swaps a and b")
 end("python layouts")
