@@ -21,7 +21,9 @@ enum {
     MMT_BUNDLE_FORMAT = 1,
     MMT_BUNDLE_ORDER = 0x01020304, /* tells a machine of another byte order */
     MMT_BUNDLE_ALIGN = 64,         /* bytes */
-    MMT_BUNDLE_MOST = 1 << 20,     /* rows of a table */
+    MMT_BUNDLE_MOST = 1 << 20,     /* parts, and kernels */
+    MMT_BUNDLE_MOST_TARGETS = 1024,
+    MMT_BUNDLE_MOST_TEMPLATES = 1024,
 };
 
 struct mmt_bundle_header {
@@ -51,7 +53,8 @@ struct mmt_bundle_target {
     int32_t sm; /* 90 for compute capability 9.0; 0 for OpenCL */
     uint32_t flags;
     uint32_t profile;      /* its part */
-    uint32_t first, count; /* its kernels: their keys ascend */
+    uint32_t first, count; /* its kernels, behind those of the target before; their keys
+                            * ascend */
     uint32_t zero;
 };
 
@@ -71,7 +74,8 @@ struct mmt_bundle_kernel {
 /* Immutable once open, but for mmt_bundle_close: threads may share it. */
 struct mmt_bundle;
 
-/* Whether these bytes begin as a bundle does. */
+/* Whether these bytes begin as a bundle does, also one that is cut off or was copied as
+ * text. */
 bool mmt_bundle_is(const void *bytes, size_t size);
 
 /* Reads header and tables; parts stay where they are. `bytes` begin at a multiple of 8

@@ -30,10 +30,13 @@ _Static_assert(sizeof(struct mmt_bundle_header) == 88 &&
                    sizeof(struct mmt_bundle_kernel) == 24,
                "the file is the same everywhere");
 
+/* The magic's first bytes name the format; those after them, line ends, are the first to
+ * change where a file is carried as text. No JSON begins with any of them. */
+enum { NAMED = 4 };
+
 bool mmt_bundle_is(const void *bytes, size_t size)
 {
-    const size_t length = sizeof MMT_BUNDLE_MAGIC - 1;
-    return size >= length && !memcmp(bytes, MMT_BUNDLE_MAGIC, length);
+    return size && !memcmp(bytes, MMT_BUNDLE_MAGIC, size < NAMED ? size : NAMED);
 }
 
 /* ---- checking -------------------------------------------------------------------- */
@@ -47,6 +50,10 @@ static mmt_status fail_damaged(mmt_error *err, const char *what)
 static mmt_status check_header(const struct mmt_bundle_header *header, size_t size,
                                mmt_error *err)
 {
+    if (memcmp(header->magic, MMT_BUNDLE_MAGIC, sizeof header->magic))
+        return mmt_fail(err, MMT_ERROR_FORMAT,
+                        "the bundle is damaged in its first bytes, as a copy that was "
+                        "made as text is; copy it again as binary");
     if (header->order != MMT_BUNDLE_ORDER)
         return mmt_fail(err, MMT_ERROR_FORMAT,
                         "the bundle was made on a machine of another byte order");
@@ -71,8 +78,9 @@ static mmt_status check_header(const struct mmt_bundle_header *header, size_t si
 /* Bytes of the tables; 0: a count is out of all reason. */
 static size_t size_of_tables(const struct mmt_bundle_header *header)
 {
-    if (header->num_parts > MMT_BUNDLE_MOST || header->num_targets > MMT_BUNDLE_MOST ||
-        header->num_templates > MMT_BUNDLE_MOST || header->num_kernels > MMT_BUNDLE_MOST)
+    if (header->num_parts > MMT_BUNDLE_MOST || header->num_kernels > MMT_BUNDLE_MOST ||
+        header->num_targets > MMT_BUNDLE_MOST_TARGETS ||
+        header->num_templates > MMT_BUNDLE_MOST_TEMPLATES)
         return 0;
     return header->num_parts * sizeof(struct mmt_bundle_part) +
            header->num_targets * sizeof(struct mmt_bundle_target) +
@@ -99,12 +107,13 @@ static bool parts_are_whole(const struct mmt_bundle *bundle, size_t tables)
     return bundle->header->num_parts > 0;
 }
 
+/* `first`: behind the kernels of the targets before it. */
 static bool target_is_whole(const struct mmt_bundle *bundle,
-                            const struct mmt_bundle_target *target)
+                            const struct mmt_bundle_target *target, unsigned first)
 {
     const struct mmt_bundle_header *header = bundle->header;
-    if (target->profile >= header->num_parts || target->first > header->num_kernels ||
-        target->count > header->num_kernels - target->first)
+    if (target->profile >= header->num_parts || target->first != first ||
+        target->count > header->num_kernels - first)
         return false;
     for (unsigned i = 1; i < target->count; i++)
         if (compare_keys(bundle->kernels[target->first + i - 1].key,
@@ -116,6 +125,7 @@ static bool target_is_whole(const struct mmt_bundle *bundle,
 static bool rows_are_whole(const struct mmt_bundle *bundle)
 {
     const struct mmt_bundle_header *header = bundle->header;
+    unsigned first = 0;
     for (unsigned i = 0; i < header->num_kernels; i++)
         if (bundle->kernels[i].part >= header->num_parts ||
             bundle->kernels[i].template >= header->num_templates)
@@ -123,10 +133,10 @@ static bool rows_are_whole(const struct mmt_bundle *bundle)
     for (unsigned i = 0; i < header->num_templates; i++)
         if (!memchr(bundle->templates[i].name, 0, sizeof bundle->templates[i].name))
             return false;
-    for (unsigned i = 0; i < header->num_targets; i++)
-        if (!target_is_whole(bundle, &bundle->targets[i]))
+    for (unsigned i = 0; i < header->num_targets; first += bundle->targets[i++].count)
+        if (!target_is_whole(bundle, &bundle->targets[i], first))
             return false;
-    return header->num_targets > 0;
+    return header->num_targets > 0 && first == header->num_kernels;
 }
 
 static struct mmt_hash hash_tables(const struct mmt_bundle_header *header, size_t tables)

@@ -97,7 +97,7 @@ def main(mmtune, use, sources, library, card, *compiler):
         code, said = run([use, "cuda:0", bundle, "48", "40", "32"], bare, root)
         check(code in (0, 3), f"damaged at {at}: {code}: {said}")
         code, said = run([mmtune, "show", bundle], making, top)
-        check(code == 1 and "damaged" in said or code == 0 or "cannot be used" in said, f"{at}: {said}")
+        check(code == 1 and "damaged" in said and bundle in said or code == 0 or "cannot be used" in said, f"{at}: {said}")
     end("bundle outside", top)
 
 

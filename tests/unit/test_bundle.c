@@ -254,6 +254,45 @@ static void test_pointers(const struct mmt_text *bundle)
     mmt_device_close(device);
 }
 
+/* Tables that a hash holds together, and that would keep a reader busy for hours: as many
+ * targets as there may be rows, each of all kernels. */
+static void test_counts(void)
+{
+    enum { KERNELS = 1 << 16, TARGETS = 1 << 12 };
+    const size_t tables =
+        sizeof(struct mmt_bundle_part) + TARGETS * sizeof(struct mmt_bundle_target) +
+        sizeof(struct mmt_bundle_template) + KERNELS * sizeof(struct mmt_bundle_kernel);
+    const size_t size = (sizeof(struct mmt_bundle_header) + tables + 63) / 64 * 64;
+    char *bytes = aligned_alloc(64, size);
+    memset(bytes, 0, size);
+    struct mmt_bundle_header *header = (struct mmt_bundle_header *) bytes;
+    struct mmt_bundle_part *part = (struct mmt_bundle_part *) (header + 1);
+    struct mmt_bundle_target *target = (struct mmt_bundle_target *) (part + 1);
+    *header = (struct mmt_bundle_header){ .format = MMT_BUNDLE_FORMAT,
+                                          .order = MMT_BUNDLE_ORDER,
+                                          .size = size,
+                                          .num_parts = 1,
+                                          .num_targets = TARGETS,
+                                          .num_templates = 1,
+                                          .num_kernels = KERNELS };
+    memcpy(header->magic, MMT_BUNDLE_MAGIC, sizeof header->magic);
+    snprintf(header->version, sizeof header->version, "%s", mmt_version());
+    part->offset = size;
+    for (int i = 0; i < TARGETS; i++)
+        target[i].count = KERNELS;
+    for (uint32_t targets = TARGETS; targets; targets = targets == TARGETS ? 2 : 0) {
+        mmt_error err = { 0 };
+        header->num_targets = targets;
+        header->hash =
+            mmt_hash_add(mmt_hash_add(mmt_hash_start(), header,
+                                      offsetof(struct mmt_bundle_header, hash)),
+                         header + 1, tables - (TARGETS - targets) * sizeof *target);
+        CHECK(!mmt_profile_parse(bytes, size, &err));
+        CHECK(strstr(err.text, "the bundle is damaged: its tables"));
+    }
+    free(bytes);
+}
+
 static void test_refusals(const struct mmt_text *bundle)
 {
     mmt_error err = { 0 };
@@ -267,6 +306,15 @@ static void test_refusals(const struct mmt_text *bundle)
     CHECK(!mmt_profile_parse(bundle->data, bundle->length, &err));
     CHECK(strstr(err.text, "format is 9; this mmtune reads format 1"));
     *header = before;
+
+    header->magic[4] = '\n'; /* as where carriage returns were taken out */
+    CHECK(!mmt_profile_parse(bundle->data, bundle->length, &err));
+    CHECK(strstr(err.text, "copy it again as binary"));
+    *header = before;
+    for (size_t size = 1; size < 16; size++) {
+        CHECK(!mmt_profile_parse(bundle->data, size, &err));
+        CHECK(strstr(err.text, "it is shorter than its header"));
+    }
 
     char *odd = malloc(bundle->length + 1);
     memcpy(odd + 1, bundle->data, bundle->length);
@@ -291,6 +339,7 @@ int main(void)
     test_damage(&bundle);
     test_pointers(&bundle);
     test_refusals(&bundle);
+    test_counts();
     CHECK_EQ_INT(count_files(folder), 0);
     mmt_text_finish(&bundle);
     rmdir(folder);

@@ -219,6 +219,19 @@ static struct mmt_caps caps_for(const struct mmt_profile *profile,
     return caps;
 }
 
+/* For an architecture that its compiler does not know the null device takes one near. */
+static mmt_status check_arch(const char *arch, const struct mmt_caps *null,
+                             mmt_error *err)
+{
+    const size_t length = strlen(arch);
+    if (!strncmp(null->architecture, arch, length) &&
+        (!null->architecture[length] || !strcmp(null->architecture + length, "a")))
+        return MMT_OK;
+    return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                    "%s does not compile for %s; the nearest that it has is %s",
+                    null->compiler, arch, null->architecture);
+}
+
 /* An architecture: a target for each profile of such a card, or one for any card. */
 static mmt_status add_arch(const struct mmt_bundle_options *options, const char *arch,
                            struct profiles *profiles, struct mmt_bundle_goals *goals,
@@ -232,6 +245,7 @@ static mmt_status add_arch(const struct mmt_bundle_options *options, const char 
     if (!device)
         return err->status;
     const struct mmt_caps *null = mmt_device_caps(device);
+    status = check_arch(arch, null, err);
     for (int i = 0; i < profiles->count && !status; i++) {
         const struct mmt_caps *of = &profiles->list[i]->caps;
         if (of->dialect != MMT_CUDA_CXX || of->sm != null->sm)

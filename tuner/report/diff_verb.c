@@ -49,6 +49,11 @@ static mmt_status read_sides(const struct request *request, struct sides *sides,
         sides->profile[side] = mmt_profile_load(request->paths[side], err);
         if (!sides->profile[side])
             return err->status;
+        if (sides->profile[side]->bundle)
+            return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                            "'%s' is a bundle; it must be a profile, such as one that it "
+                            "was made of",
+                            request->paths[side]);
         mmt_error why = { 0 };
         if (mmt_journal_read(request->paths[side], &sides->profile[side]->caps,
                              &sides->journal[side], &why))

@@ -450,16 +450,17 @@ static int explain_shapes(const char *verb, const char *path, const char *device
 /* -1 where the file is no bundle. */
 static int show_bundle(const char *verb, const char *path, bool json)
 {
-    mmt_error err = { 0 };
+    mmt_error err = { 0 }, why = { 0 };
     struct mmt_bundle *bundle = NULL;
     int code = -1;
-    if (path && mmt_bundle_map(path, &bundle, &err))
-        code = mmt_failed(verb, &err);
-    else if (bundle)
-        code =
-            mmt_bundle_show(bundle, json, &err) ? mmt_failed(verb, &err) : MMT_EXIT_DONE;
+    if (path && !mmt_bundle_map(path, &bundle, &why) && bundle &&
+        !mmt_bundle_show(bundle, json, &why))
+        code = MMT_EXIT_DONE;
     mmt_bundle_close(bundle);
-    return code;
+    if (!why.status)
+        return code;
+    mmt_fail(&err, why.status, "'%s' cannot be shown: %s", path, why.text);
+    return mmt_failed(verb, &err);
 }
 
 static int show_profile(const char *verb, const char *path, const char *device, bool json)
