@@ -1,7 +1,7 @@
-/* A program that ships a bundle: use_bundle DEVICE FILE M N K. It plans an f32 product of
- * that shape, executes it and checks the result; "none" is no file. With -DEMBEDDED the
- * bundle is compiled in, as app.c, and FILE is not read. Exits with 0 where the result is
- * right, with 3 where the library refuses, and says why. */
+/* A program that ships a bundle: use_bundle DEVICE FILE M N K [M N K]... It plans an f32
+ * product of each shape, executes it and checks the result; "none" is no file. With
+ * -DEMBEDDED the bundle is compiled in, as app.c, and FILE is not read. Exits with 0
+ * where the result is right, with 3 where the library refuses, and says why. */
 #include <mmtune/mmtune.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -49,26 +49,17 @@ static int count_wrong(const float *a, const float *b, const float *c, int m, in
     return wrong;
 }
 
-int main(int argc, char **argv)
+/* Plans the product, executes it and checks the result; 0 where it is right. */
+static int multiply(mmt_device *device, const mmt_profile *profile, int m, int n, int k)
 {
-    mmt_error err;
-    const int m = argc > 5 ? atoi(argv[3]) : 0, n = m ? atoi(argv[4]) : 0,
-              k = m ? atoi(argv[5]) : 0;
     const size_t sizes[] = { (size_t) (m * k) * 4, (size_t) (k * n) * 4,
                              (size_t) (m * n) * 4 };
-    char text[1024];
-    mmt_device *device = mmt_device_open(argv[1], &err);
-    if (!device)
-        return refuse("device", &err);
-    const bool none = !strcmp(argv[2], "none");
-    mmt_profile *profile = none ? NULL : load(argv[2], &err);
-    if (!profile && !none)
-        return refuse("bundle", &err);
     const mmt_problem problem = mmt_gemm_problem(MMT_F32, m, n, k);
     mmt_plan_options options = mmt_plan_defaults();
+    mmt_error err;
+    char text[1024];
     options.own_workspace = 1;
     mmt_plan *plan = mmt_plan_create(device, profile, &problem, &options, &err);
-    mmt_profile_free(profile);
     if (!plan)
         return refuse("plan", &err);
     mmt_plan_describe(plan, text, sizeof text);
@@ -95,6 +86,28 @@ int main(int argc, char **argv)
         free(host[i]);
     }
     mmt_plan_free(plan);
-    mmt_device_close(device);
     return wrong != 0;
+}
+
+int main(int argc, char **argv)
+{
+    mmt_error err;
+    int code = 0;
+    if (argc < 6 || argc % 3) {
+        printf("usage: use_bundle DEVICE FILE M N K [M N K]...\n");
+        return 2;
+    }
+    mmt_device *device = mmt_device_open(argv[1], &err);
+    if (!device)
+        return refuse("device", &err);
+    const bool none = !strcmp(argv[2], "none");
+    mmt_profile *profile = none ? NULL : load(argv[2], &err);
+    if (!profile && !none)
+        return refuse("bundle", &err);
+    for (int i = 3; i < argc && !code; i += 3)
+        code = multiply(device, profile, atoi(argv[i]), atoi(argv[i + 1]),
+                        atoi(argv[i + 2]));
+    mmt_profile_free(profile);
+    mmt_device_close(device);
+    return code;
 }

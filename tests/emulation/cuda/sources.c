@@ -127,19 +127,26 @@ static mmt_status write_source(const char *path, const char *text, mmt_error *er
     return good ? MMT_OK : mmt_fail(err, MMT_ERROR_IO, "%s cannot be written", path);
 }
 
+/* Where the folder MMT_FAKE_OBJECTS is named, what was built before is there, and what is
+ * built now stays: who has the objects needs no compiler. */
 static mmt_status build(struct library *library, const char *text, const char *entry,
                         int sm, mmt_error *err)
 {
-    char folder[] = "/tmp/mmtune-emulate-XXXXXX", source[64], object[64];
-    mmt_status status;
+    const char *objects = getenv("MMT_FAKE_OBJECTS");
+    char folder[] = "/tmp/mmtune-emulate-XXXXXX", name[33], source[4096], object[4096];
+    mmt_status status = MMT_OK;
 
-    if (!mkdtemp(folder))
+    if (!objects && !mkdtemp(folder))
         return mmt_fail(err, MMT_ERROR_IO, "%s cannot be made", folder);
-    snprintf(source, sizeof(source), "%s/kernel.cc", folder);
-    snprintf(object, sizeof(object), "%s/kernel.so", folder);
-    status = write_source(source, text, err);
-    if (!status)
-        status = run_compiler(source, object, entry, sm, err);
+    mmt_hash_print(library->hash, name);
+    snprintf(source, sizeof(source), "%s/%s.cc", objects ? objects : folder, name);
+    snprintf(object, sizeof(object), "%s/%s.so", objects ? objects : folder, name);
+    if (access(object, R_OK)) {
+        status = write_source(source, text, err);
+        if (!status)
+            status = run_compiler(source, object, entry, sm, err);
+        unlink(source);
+    }
     void *handle = status ? NULL : dlopen(object, RTLD_NOW | RTLD_LOCAL);
     if (!status && !handle)
         status = mmt_fail(err, MMT_ERROR_COMPILE, "%s", dlerror());
@@ -148,9 +155,10 @@ static mmt_status build(struct library *library, const char *text, const char *e
         library->kernel.entry = (emulate_entry *) dlsym(handle, "emulate_entry");
         library->kernel.shared = shared();
     }
-    unlink(source);
-    unlink(object);
-    rmdir(folder);
+    if (!objects) {
+        unlink(object);
+        rmdir(folder);
+    }
     return status;
 }
 

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Runs a program as in a bare container: no shell, no compiler, no home, nothing that can be written.
+#
+#   tools/run_bare.sh [--file FILE]... [--set NAME=VALUE]... [--writable FOLDER] PROGRAM [ARGUMENT...]
+#
+# The root has the program, each FILE (a library, a folder, a device file), the libraries that these are
+# linked with, /proc, /sys and /dev/null. All stand at their own paths. The environment has what is set,
+# and LD_LIBRARY_PATH. FOLDER is in memory, and can be written. The user is `nobody` where root starts
+# this. Ends with the program's exit status, or with 77 where the machine lets nobody make such a root.
+# On a card, with the driver's libraries and device files:
+#
+#   cd build && ninja tuner/mmtune tests/tuner/use_bundle
+#   tuner/mmtune bundle --device 0 --shape 48x40x32 -o app.mmb && chmod 644 app.mmb
+#   driver=$(ldconfig -p | awk '/libcuda.so.1 .*x86-64/ { print $NF }')
+#   ../tools/run_bare.sh $(printf -- '--file %s ' "$driver" /dev/nvidia* "$PWD/app.mmb") \
+#       "$PWD/tests/tuner/use_bundle" cuda:0 "$PWD/app.mmb" 48 40 32
+set -euo pipefail
+
+files=() settings=() writable=
+inside=$([ "${1-}" = --inside ] && echo yes || true)
+[ -z "$inside" ] || shift
+all=("$@")
+while [ $# -gt 0 ]; do
+    case $1 in
+    --file) files+=("$2") && shift 2 ;;
+    --set) settings+=("$2") && shift 2 ;;
+    --writable) writable=$2 && shift 2 ;;
+    *) break ;;
+    esac
+done
+if [ $# -eq 0 ] || [[ $1 != /* ]]; then
+    sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0" >&2
+    exit 2
+fi
+
+if [ -z "$inside" ]; then
+    namespace=(unshare --mount --propagation private)
+    [ "$(id -u)" = 0 ] || namespace+=(--map-root-user)
+    "${namespace[@]}" true 2>/dev/null || { echo "no namespace of mounts can be made here" >&2; exit 77; }
+    exec "${namespace[@]}" "$0" --inside "${all[@]}"
+fi
+
+libraries_of() {
+    local file magic
+    find -L "$@" -type f 2>/dev/null | while read -r file; do
+        LC_ALL=C read -r -N 4 magic <"$file" || true
+        [ "$magic" != $'\x7fELF' ] || ldd "$file" 2>/dev/null | grep -o '/[^ ]*' || true
+    done | sort -u
+}
+
+mount_at() {
+    if [ -d "$1" ]; then mkdir -p "$root$1"; else mkdir -p "$root$(dirname "$1")" && touch "$root$1"; fi
+    mount --rbind "$1" "$root$1"
+}
+
+root=$(mktemp -d)
+mount -t tmpfs -o mode=755 tmpfs "$root"
+for link in /bin /lib /lib64; do # to /usr, where the machine has it so
+    if [ -L "$link" ]; then mkdir -p "$root/usr$link" && cp -P "$link" "$root"; fi
+done
+mapfile -t libraries < <(libraries_of "$1" "${files[@]}")
+for file in "$1" "${files[@]}" "${libraries[@]}"; do
+    if [ -c "$file" ]; then mount_at "$file"; else cp -rL --parents "$file" "$root"; fi
+done
+for file in /proc /sys /dev/null; do mount_at "$file"; done
+[ -z "$writable" ] || mkdir -p "$root$writable"
+mount -o remount,bind,ro "$root"
+[ -z "$writable" ] || mount -t tmpfs -o mode=1777 tmpfs "$root$writable"
+
+folders=$(printf '%s\n' "${libraries[@]}" "${files[@]}" | grep '\.so' | sed 's,/[^/]*$,,' | sort -u | paste -sd :)
+user=()
+[ "$(awk '{ print $2 }' /proc/self/uid_map)" != 0 ] || user=(--userspec=65534:65534)
+code=0
+env -i "LD_LIBRARY_PATH=$folders" "${settings[@]}" "$(command -v chroot)" "${user[@]}" "$root" "$@" || code=$?
+umount -R "$root" 2>/dev/null || true
+rmdir "$root" 2>/dev/null || true
+exit "$code"
