@@ -50,11 +50,11 @@ _mmtune() {{
     *) words='{' '.join(o['name'] for o in table[0][2])}' ;;
     esac
     if [[ $COMP_CWORD -eq 1 && $word != -* ]]; then
-        COMPREPLY=($(compgen -W '{verbs}' -- "$word"))
+        mapfile -t COMPREPLY < <(compgen -W '{verbs}' -- "$word")
     elif [[ $word == -* ]]; then
-        COMPREPLY=($(compgen -W "$words" -- "$word"))
+        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
     else
-        COMPREPLY=($(compgen -f -- "$word"))
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
     fi
 }}
 complete -o filenames -F _mmtune mmtune
@@ -90,14 +90,23 @@ fi
 
 
 def fish(table):
-    lines = ["# Completion of mmtune for fish; made by tools/make_completions.py."]
+    lines = ["# Completion of mmtune for fish; made by tools/make_completions.py.",
+             "# Options without a verb are the first verb's.",
+             "function __mmtune_verb",
+             "    set -l words (commandline -opc)",
+             "    if test (count $words) -lt 2; or string match -q -- '-*' $words[2]",
+             f"        echo {table[0][0]}",
+             "    else",
+             "        echo $words[2]",
+             "    end",
+             "end"]
     for verb, what, _ in table:
         lines.append(f"complete -c mmtune -n __fish_use_subcommand -f -a {verb} -d '{quote(what)}'")
     for verb, _, options in table:
         for o in options:
             letter = f" -s {o['letter']}" if o["letter"] else ""
             value = " -r" if o["value"] else ""
-            lines.append(f"complete -c mmtune -n '__fish_seen_subcommand_from {verb}' -l {o['name'][2:]}{letter}{value} "
+            lines.append(f"complete -c mmtune -n 'test (__mmtune_verb) = {verb}' -l {o['name'][2:]}{letter}{value} "
                          f"-d '{quote(o['what'])}'")
     return "\n".join(lines) + "\n"
 

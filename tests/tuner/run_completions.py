@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Completions have every verb and option that --help has: run_completions.py MMTUNE BASH ZSH FISH"""
 import re
+import shutil
 import subprocess
 import sys
 
@@ -35,4 +36,13 @@ for verb in verbs:
 done = subprocess.run(["bash", "-c", f"source {FILES[0]}; COMP_WORDS=(mmtune bundle --ar); COMP_CWORD=2; _mmtune; "
                        "echo ${COMPREPLY[@]}"], capture_output=True, text=True, check=False)
 check(done.stdout.strip() == "--arch", f"bash completes --ar with {done.stdout!r} {done.stderr}")
+for shell, path in (("zsh", FILES[1]), ("fish", FILES[2])):
+    if shutil.which(shell):
+        done = subprocess.run([shell, "-n", path], capture_output=True, text=True, check=False)
+        check(done.returncode == 0 and not done.stderr, f"{shell} reads {path}: {done.stderr}")
+if shutil.which("fish"):
+    for line, name in (("mmtune --devi", "--device"), ("mmtune bundle -o show --ar", "--arch"), ("mmtune sho", "show")):
+        done = subprocess.run(["fish", "-N", "-c", f"source {FILES[2]}; complete -C '{line}'"], capture_output=True,
+                              text=True, check=False)
+        check(done.stdout.split("\t")[0] == name, f"fish completes {line!r} with {done.stdout!r} {done.stderr}")
 end("completions")
