@@ -101,6 +101,17 @@ static mmt_status build_goals(struct mmt_bundle_goals *goals, mmt_error *err)
     return status;
 }
 
+/* Before minutes of compiling. */
+static mmt_status check_files(const struct mmt_bundle_options *options, mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    if (options->output)
+        status = mmt_file_may_replace(options->output, err);
+    if (options->array && !status)
+        status = mmt_file_may_replace(options->array, err);
+    return status;
+}
+
 static mmt_status write_files(const struct mmt_bundle_options *options,
                               const struct mmt_text *bundle, mmt_error *err)
 {
@@ -122,7 +133,9 @@ static mmt_status make_bundle(const struct mmt_bundle_options *options, mmt_erro
 {
     struct mmt_bundle_goals goals = { 0 };
     struct mmt_text bundle = { 0 };
-    mmt_status status = mmt_bundle_set_goals(options, &goals, err);
+    mmt_status status = check_files(options, err);
+    if (!status)
+        status = mmt_bundle_set_goals(options, &goals, err);
     if (!status)
         status = build_goals(&goals, err);
     if (!status)
