@@ -7,18 +7,12 @@
 # linked with, /proc, /sys and /dev/null. All stand at their own paths. The environment has what is set,
 # and LD_LIBRARY_PATH. FOLDER is in memory, and can be written. The user is `nobody` where root starts
 # this. Ends with the program's exit status, or with 77 where the machine lets nobody make such a root.
-# On a card, with the driver's libraries and device files:
-#
-#   cd build && ninja tuner/mmtune tests/tuner/use_bundle
-#   tuner/mmtune bundle --device 0 --shape 48x40x32 -o app.mmb && chmod 644 app.mmb
-#   driver=$(ldconfig -p | awk '/libcuda.so.1 .*x86-64/ { print $NF }')
-#   ../tools/run_bare.sh $(printf -- '--file %s ' "$driver" /dev/nvidia* "$PWD/app.mmb") \
-#       "$PWD/tests/tuner/use_bundle" cuda:0 "$PWD/app.mmb" 48 40 32
+# docs/manual/ship.md has it with a bundle.
 set -euo pipefail
 
 files=() settings=() writable=
-inside=$([ "${1-}" = --inside ] && echo yes || true)
-[ -z "$inside" ] || shift
+inside=
+if [ "${1-}" = --inside ]; then inside=yes && shift; fi
 all=("$@")
 while [ $# -gt 0 ]; do
     case $1 in
