@@ -87,9 +87,16 @@ static bool is_nearer(const struct mmt_profile *a, const struct mmt_profile *b)
     return !(x->flags & MMT_BUNDLE_PTX) && y->flags & MMT_BUNDLE_PTX;
 }
 
+/* Who asks for a foreign profile has its machine code rather than what is for any card,
+ * such as PTX. */
+static int rank(enum suits how, bool foreign)
+{
+    return foreign && how == OF_ANOTHER ? 2 * OF_ANY + 1 : 2 * (int) how;
+}
+
 /* The best, with how well it suits; NULL where none runs. */
 static const struct mmt_profile *find_target(const struct mmt_profile *all,
-                                             const struct mmt_caps *caps,
+                                             const struct mmt_caps *caps, bool foreign,
                                              enum suits *found)
 {
     const struct mmt_profile *best = NULL;
@@ -97,7 +104,8 @@ static const struct mmt_profile *find_target(const struct mmt_profile *all,
     for (size_t i = 0; i < all->num_targets; i++) {
         const struct mmt_profile *next = all->targets[i];
         const enum suits how = judge_target(next, caps);
-        if (how && (how > *found || (how == *found && is_nearer(next, best)))) {
+        const int better = rank(how, foreign) - rank(*found, foreign);
+        if (how && (better > 0 || (!better && is_nearer(next, best)))) {
             best = next;
             *found = how;
         }
@@ -140,7 +148,7 @@ const char *mmt_bundled_foreign(const struct mmt_profile *profile,
 {
     enum suits found = OF_THIS;
     if (profile->bundle)
-        find_target(profile, caps, &found);
+        find_target(profile, caps, false, &found);
     else
         found = judge_target(profile, caps);
     if (found >= OF_ANY)
@@ -161,7 +169,7 @@ const struct mmt_profile *mmt_profile_for(const struct mmt_profile *profile,
     char why[512];
     if (!profile || !profile->bundle)
         return profile;
-    const struct mmt_profile *target = find_target(profile, caps, &found);
+    const struct mmt_profile *target = find_target(profile, caps, foreign, &found);
     if (found >= OF_ANY || (foreign && found == OF_ANOTHER))
         return target;
     print_foreign(profile, caps, why);

@@ -153,6 +153,26 @@ static void test_foreign(const struct mmt_text *bundle)
     mmt_profile_free(profile);
 }
 
+/* Of two targets the one for any card serves another card of the architecture, unless a
+ * foreign profile is asked for. */
+static void test_foreign_code(const struct mmt_text *bundle)
+{
+    mmt_error err = { 0 };
+    mmt_profile *profile = mmt_profile_parse(bundle->data, bundle->length, &err);
+    struct mmt_profile any = *profile->targets[0];
+    struct mmt_profile *const both[] = { &any, profile->targets[0] };
+    struct mmt_profile all = *profile;
+    struct mmt_caps caps = profile->caps;
+    memset(any.caps.name, 0, sizeof any.caps.name);
+    all.targets = (struct mmt_profile **) both;
+    all.num_targets = 2;
+    CHECK(mmt_profile_for(&all, &caps, false, &err) == both[1]);
+    snprintf(caps.name, sizeof caps.name, "Another Card");
+    CHECK(mmt_profile_for(&all, &caps, false, &err) == both[0]);
+    CHECK(mmt_profile_for(&all, &caps, true, &err) == both[1]);
+    mmt_profile_free(profile);
+}
+
 static void test_runs(void)
 {
     static const struct {
@@ -335,6 +355,7 @@ int main(void)
     test_lifetime(&bundle);
     test_named(&bundle);
     test_foreign(&bundle);
+    test_foreign_code(&bundle);
     test_runs();
     test_damage(&bundle);
     test_pointers(&bundle);
