@@ -1,37 +1,32 @@
 #!/usr/bin/env python3
 """The package of Python on a CUDA device, with those of PyTorch, CuPy and JAX that are there:
 
-    python3 tests/python/card_python.py [--quick]
+    python3 tests/python/card_python.py [--seconds 150] [--only torch,cupy] [--place cpu]
 
 Products of all three beside references in double precision (types, transposes, batches, strides, bias, activation,
 out, streams, graphs), mmtune.torch with its gradients and under torch.compile, then what a call costs the host beside
-a bare ctypes call and torch.matmul. Prints a table; exits 1 where something is not so, 77 where there is no card."""
+a bare ctypes call and torch.matmul. Each library has a process of its own, and each check behind one that failed, so
+that it fails alone; what has not ended when the seconds are over is stopped. A table is printed last; exits 1 where something is not so, 77 where there
+is no card. `--place cpu` tries the script itself on tensors of the CPU and device 0."""
 import argparse
 import ctypes
+import importlib.util
+import json
+import os
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
-import traceback
 
 import mmtune
 
-rows, failed = [], 0
+PLACE = "cuda"
+rows = None  # the file that a section's rows go to
 
 
 def report(what, passed, of, note=""):
-    global failed
-    failed += of - passed
-    rows.append((what, f"{passed} of {of}", note))
-    print(f"{what:42} {passed:4} of {of:<4} {note}", flush=True)
-
-
-def section(run):
-    """Runs one, and counts what it did not foresee as a failure."""
-    try:
-        run()
-    except Exception:
-        traceback.print_exc()
-        report(run.__name__, 0, 1, "ended by an exception")
+    print(json.dumps([what, passed, of, note]), file=rows, flush=True)
 
 
 class Tally:
@@ -41,8 +36,8 @@ class Tally:
     def check(self, good, words):
         self.of += 1
         self.passed += bool(good)
-        if not good:
-            print(f"not so: {self.what}: {words}", flush=True)
+        if not good and self.of - self.passed <= 4:
+            print(f"not so: {self.what}: {words}"[:400], flush=True)
 
     def near(self, got, want, scale, tolerance, words):
         """`scale`: the size of the sums that the elements are, by which an error is divided."""
@@ -52,6 +47,12 @@ class Tally:
 
     def end(self):
         report(self.what, self.passed, self.of, f"largest error {self.worst:.2f} of what is allowed" if self.worst else "")
+
+
+def synchronize():
+    import torch
+    if PLACE == "cuda":
+        torch.cuda.synchronize()
 
 
 # ---- PyTorch --------------------------------------------------------------------------------------------
@@ -67,7 +68,7 @@ def torch_beside(tally, torch, a, b, words, bias=None, activation=None, toleranc
     c = options.get("out")
     before = of_torch(c) if c is not None else 0
     got = mmtune.matmul(a, b, bias=bias, activation=activation, **options)
-    torch.cuda.synchronize()
+    synchronize()
     x, y = of_torch(a), of_torch(b)
     want = options.get("alpha", 1) * (x @ y) + options.get("beta", 0) * before + (0 if bias is None else of_torch(bias))
     if activation == "relu":
@@ -87,17 +88,24 @@ def check_torch():
     import torch
 
     def made(*shape, dtype=torch.float32):
-        return torch.randn(*shape, device="cuda", dtype=torch.float32).to(dtype)
+        return torch.randn(*shape, device=PLACE, dtype=torch.float32).to(dtype)
 
     tally = Tally("torch: types, transposes")
     for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
-        for m, n, k in ((128, 128, 128), (257, 65, 130), (1, 512, 333), (512, 1, 64)):
-            for ta in (False, True):
-                for tb in (False, True):
-                    a = made(k, m, dtype=dtype).t() if ta else made(m, k, dtype=dtype)
-                    b = made(n, k, dtype=dtype).t() if tb else made(k, n, dtype=dtype)
-                    torch_beside(tally, torch, a, b, f"{dtype} {m}x{n}x{k} {ta} {tb}")
+        for m, n, k, transposes in ((128, 128, 128, "nn"), (257, 65, 130, "nn nt tn tt"), (1, 512, 333, "nt"),
+                                    (512, 1, 64, "nn")):
+            for how in transposes.split():
+                a = made(k, m, dtype=dtype).t() if how[0] == "t" else made(m, k, dtype=dtype)
+                b = made(n, k, dtype=dtype).t() if how[1] == "t" else made(k, n, dtype=dtype)
+                torch_beside(tally, torch, a, b, f"{dtype} {m}x{n}x{k} {how}")
     tally.end()
+
+
+def check_views():
+    import torch
+
+    def made(*shape, dtype=torch.float32):
+        return torch.randn(*shape, device=PLACE, dtype=torch.float32).to(dtype)
 
     tally = Tally("torch: batches, views, out")
     for a, b in (((7,), (7,)), ((5, 7), (7,)), ((7,), (7, 3)), ((4, 5, 7), (7, 3)), ((4, 5, 7), (4, 7, 3)),
@@ -111,22 +119,30 @@ def check_torch():
     for out in (made(64, 32), made(32, 64).t(), made(64, 50)[:, 5:37]):
         got = torch_beside(tally, torch, made(64, 48), made(48, 32), "out", out=out, alpha=2, beta=-0.5)
         tally.check(got is out, "out is returned")
-    field = torch.zeros(70, 70, device="cuda")
+    field = torch.zeros(70, 70, device=PLACE)
     mmtune.matmul(made(64, 48), made(48, 32), out=field[3:67, 3:35])
     tally.check(not field[:3].any() and not field[67:].any() and not field[:, 35:].any() and not field[:, :3].any(),
                 "nothing is written around out")
     tally.end()
 
+
+def check_epilogues():
+    import torch
+
+    def made(*shape, dtype=torch.float32):
+        return torch.randn(*shape, device=PLACE, dtype=torch.float32).to(dtype)
+
     tally = Tally("torch: bias, activation, types of out")
-    for dtype in (torch.float32, torch.bfloat16, torch.float16):
-        for activation in (None, "relu", "gelu", "gelu_tanh", "silu"):
+    for dtype, activations in ((torch.float32, (None, "gelu_tanh")), (torch.bfloat16, (None, "relu", "gelu", "gelu_tanh", "silu")),
+                               (torch.float16, ("silu",))):
+        for activation in activations:
             a, b = made(96, 64, dtype=dtype), made(64, 80, dtype=dtype)
             for bias in (made(80, dtype=dtype), made(96, 1, dtype=dtype)):
                 torch_beside(tally, torch, a, b, f"{dtype} {activation} {tuple(bias.shape)}", bias, activation)
     got = torch_beside(tally, torch, made(96, 64, dtype=torch.bfloat16), made(64, 80, dtype=torch.bfloat16), "bf16 to f32",
                        out_dtype=torch.float32)
     tally.check(got.dtype == torch.float32, f"bf16 gives f32 where that is asked for: {got.dtype}")
-    a8, b8 = (torch.randint(-99, 99, s, device="cuda", dtype=torch.int8) for s in ((64, 128), (128, 96)))
+    a8, b8 = (torch.randint(-99, 99, s, device=PLACE, dtype=torch.int8) for s in ((64, 128), (128, 96)))
     got = mmtune.matmul(a8, b8)
     tally.check(got.dtype == torch.int32 and bool((got.cpu() == a8.cpu().int() @ b8.cpu().int()).all()), "i8 gives i32")
     for name in ("float8_e4m3fn", "float8_e5m2"):
@@ -137,6 +153,13 @@ def check_torch():
     for precision, tolerance in (("strict", 2e-6), ("emulated", 2e-6), ("tf32", 2e-3)):
         torch_beside(tally, torch, made(512, 512), made(512, 512), precision, precision=precision, tolerance=tolerance)
     tally.end()
+
+
+def check_streams():
+    import torch
+
+    def made(*shape, dtype=torch.float32):
+        return torch.randn(*shape, device=PLACE, dtype=torch.float32).to(dtype)
 
     tally = Tally("torch: streams, graphs, refusals")
     side = torch.cuda.Stream()
@@ -159,7 +182,10 @@ def check_torch():
     tally.near(of_torch(z), of_torch(x) @ of_torch(y), abs(of_torch(x)) @ abs(of_torch(y)), 1e-2, "a graph")
     for words, call in (("strides", lambda: mmtune.matmul(made(8, 16)[:, ::2][::2], made(8, 4))),
                         ("one type", lambda: mmtune.matmul(made(4, 4), made(4, 4, dtype=torch.float16))),
-                        ("is on the host", lambda: mmtune.matmul(made(4, 4), torch.ones(4, 4))),
+                        ("b is on the host", lambda: mmtune.matmul(made(4, 4), torch.ones(4, 4))),
+                        ("bias is on the host", lambda: mmtune.matmul(x, x.t(), bias=torch.ones(300, dtype=x.dtype))),
+                        ("out overlaps a", lambda: mmtune.matmul(a, b, out=a)),
+                        ("out overlaps b", lambda: mmtune.matmul(a[:256], b, out=b[100:356])),
                         ("gradient", lambda: mmtune.matmul(made(4, 4).requires_grad_(), made(4, 4)))):
         try:
             call()
@@ -176,7 +202,7 @@ def check_operators():
     tally = Tally("torch.ops.mmtune: values, gradients")
 
     def leaves(*shapes):
-        return [torch.randn(*s, device="cuda", dtype=torch.float64, requires_grad=True) for s in shapes]
+        return [torch.randn(*s, device=PLACE, dtype=torch.float64, requires_grad=True) for s in shapes]
 
     for ours, theirs, inputs in (
             (torch.ops.mmtune.mm, torch.mm, leaves((5, 7), (7, 3))),
@@ -190,12 +216,18 @@ def check_operators():
         tally.check(all(torch.allclose(x, y, rtol=1e-8) for x, y in zip(of_ours, of_theirs)), f"gradients of {ours}")
         tally.check(torch.autograd.gradcheck(ours, inputs), f"gradcheck of {ours}")
         torch.library.opcheck(ours, inputs)
-    x = torch.randn(5, 7, device="cuda")
-    y, i = torch.randn(7, 3, device="cuda"), torch.randn(5, 3, device="cuda")
+    x = torch.randn(5, 7, device=PLACE)
+    y, i = torch.randn(7, 3, device=PLACE), torch.randn(5, 3, device=PLACE)
     for beta, alpha in ((1, 1), (0.5, 2), (0, 1)):
         tally.check(torch.allclose(torch.ops.mmtune.addmm(i, x, y, beta, alpha), torch.addmm(i, x, y, beta=beta, alpha=alpha),
                                    rtol=1e-4, atol=1e-5), f"beta {beta}, alpha {alpha}")
     tally.end()
+
+
+def mmtune_mm_counted(a, b, *, out):
+    """What Inductor is given to time: it counts."""
+    mmtune_mm_counted.shapes.append(tuple(a.shape))
+    return mmtune.torch.mmtune_mm(a, b, out=out)
 
 
 def check_compile():
@@ -208,7 +240,7 @@ def check_compile():
         hidden = torch.relu(torch.ops.mmtune.addmm(bias, x, w))
         return torch.ops.mmtune.mm(hidden, v).sum(-1)
 
-    inputs = [torch.randn(*s, device="cuda", requires_grad=True) for s in ((64, 96), (96, 128), (128, 32), (128,))]
+    inputs = [torch.randn(*s, device=PLACE, requires_grad=True) for s in ((64, 96), (96, 128), (128, 32), (128,))]
     compiled = torch.compile(layers, fullgraph=True)
     got, want = compiled(*inputs), layers(*inputs)
     tally.check(torch.allclose(got, want, rtol=1e-3, atol=1e-3), "operators in a compiled function")
@@ -216,14 +248,14 @@ def check_compile():
     of_theirs = torch.autograd.grad(want.sum(), inputs)
     tally.check(all(torch.allclose(x, y, rtol=1e-3, atol=1e-3) for x, y in zip(of_ours, of_theirs)), "and their gradients")
     for m in (33, 65):
-        more = torch.randn(m, 96, device="cuda")
+        more = torch.randn(m, 96, device=PLACE)
         tally.check(torch.allclose(compiled(more, *inputs[1:]), layers(more, *inputs[1:]), rtol=1e-3, atol=1e-3), f"m {m}")
 
     torch._dynamo.reset()
     said = mmtune.torch.register_inductor()
     print(f"  register_inductor: {said}")
     if said["torch.ops.mmtune"] == "registered":
-        a, b = (torch.randn(257, 257, device="cuda") for _ in "ab")
+        a, b = (torch.randn(257, 257, device=PLACE) for _ in "ab")
         for size in (257, 129):
             tuned = torch.compile(lambda a, b: torch.ops.mmtune.mm(a, b))
             x, y = a[:size, :size].contiguous(), b[:size, :size].contiguous()
@@ -231,17 +263,11 @@ def check_compile():
     tally.check(said["torch.mm"] == "registered", said["torch.mm"])
 
     torch._dynamo.reset()
-    timed = []
-    own = mmtune.torch.mmtune_mm
-
-    def counted(a, b, *, out):
-        timed.append(tuple(a.shape))
-        return own(a, b, out=out)
-
-    counted.__name__ = "mmtune_mm_counted"
-    torch._inductor.config.external_matmul = [counted]
+    timed = mmtune_mm_counted.shapes = []
+    torch._inductor.config.external_matmul = [mmtune_mm_counted]
+    torch._inductor.config.max_autotune_gemm_backends = "ATEN"  # no Triton beside, which takes tens of seconds
     best = torch.compile(lambda a, b: torch.mm(a, b), mode="max-autotune-no-cudagraphs")
-    a, b = (torch.randn(513, 513, device="cuda", dtype=torch.bfloat16) for _ in "ab")
+    a, b = (torch.randn(513, 513, device=PLACE, dtype=torch.bfloat16) for _ in "ab")
     tally.check(torch.allclose(best(a, b).float(), (a @ b).float(), rtol=2e-2, atol=2e-1), "max-autotune of torch.mm")
     tally.check(len(timed) > 0, "Inductor timed mmtune beside its own")
     before = len(timed)
@@ -293,7 +319,7 @@ def check_jax():
     import numpy
 
     tally = Tally("jax")
-    if not [d for d in jax.devices() if d.platform in ("gpu", "cuda")]:
+    if PLACE == "cuda" and not [d for d in jax.devices() if d.platform in ("gpu", "cuda")]:
         report("jax", 0, 0, "no device of CUDA in this JAX")
         return
     rng = numpy.random.default_rng(1)
@@ -345,7 +371,7 @@ def measure_overhead():
 
     import mmtune.torch
     from mmtune import _library
-    a, b = (torch.randn(64, 64, device="cuda", dtype=torch.bfloat16) for _ in "ab")
+    a, b = (torch.randn(64, 64, device=PLACE, dtype=torch.bfloat16) for _ in "ab")
     out, device = torch.empty_like(a), mmtune.device("cuda:0")
     plan = mmtune.Plan(64, 64, 64, "bf16", device=device)
     args, err = _library.Args(), _library.ErrorStruct()
@@ -369,34 +395,89 @@ def measure_overhead():
     for _, call in table:
         call()
     base = None
-    print("\nwhat a call costs the host, bf16 64x64x64, median, microseconds")
+    report("what a call costs the host, bf16 64x64x64", 0, 0, "median, and what is over the bare call")
     for name, call in table:
         time_us = median_us(call, wait)
         base = base or time_us
-        print(f"  {name:40} {time_us:7.2f}   {time_us - base:+7.2f} over the bare call")
+        report("  " + name, 0, 0, f"{time_us:7.2f} us {time_us - base:+7.2f} us")
+
+
+SECTIONS = {"torch": (check_torch, check_views, check_epilogues, check_streams, check_operators, measure_overhead),
+            "cupy": (check_cupy,), "jax": (check_jax,), "compile": (check_compile,)}
+"""The processes, in the order in which they run: what may take longest last."""
+LIBRARIES = {"compile": "torch"}
+NEED_A_CARD = (check_streams, measure_overhead, check_cupy)
+
+
+def run_section(name, first):
+    """In a process of its own, from the check of that number on. An exception ends it, as the device may be of no use
+    any more; the next check then gets another process."""
+    library = __import__(LIBRARIES.get(name, name))
+    print(f"{name}: {library.__name__} {library.__version__}")
+    for run in SECTIONS[name][first:]:
+        print(json.dumps(run.__name__), file=rows, flush=True)
+        if PLACE == "cuda" or run not in NEED_A_CARD:
+            run()
+
+
+def start_process(name, first, place, seconds):
+    """Runs checks of a section: the names of those that were started, their rows, and how the process ended."""
+    command = [sys.executable, os.path.abspath(__file__), "--section", name, "--first", str(first), "--place", place]
+    environment = dict(os.environ, XLA_PYTHON_CLIENT_PREALLOCATE="false")
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as file:
+        try:
+            code = subprocess.run([*command, "--rows", file.name], env=environment, timeout=seconds, check=False).returncode
+            ended = f"ended with {code}" if code else ""
+        except subprocess.TimeoutExpired:
+            ended = f"stopped after {seconds:.0f} s"
+        lines = [json.loads(line) for line in file.read().splitlines()]
+    return [x for x in lines if isinstance(x, str)], [tuple(x) for x in lines if isinstance(x, list)], ended
+
+
+def run_processes(name, place, last):
+    """The rows of a section. `last`: when all must have ended, in seconds of the monotonic clock."""
+    table, first, begun = [], 0, time.monotonic()
+    while first < len(SECTIONS[name]):
+        started, found, ended = start_process(name, first, place, max(last - time.monotonic(), 1))
+        table += found
+        if ended:
+            table.append((started[-1] if started else name, 0, 1, ended))
+        first = len(SECTIONS[name]) if not ended or "stopped" in ended or not started else first + len(started)
+    return [*table, (name, 0, 0, f"took {time.monotonic() - begun:.0f} s")]
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--quick", action="store_true", help="without torch.compile")
+    parser = argparse.ArgumentParser(description="The package of Python on a CUDA device.")
+    parser.add_argument("--seconds", type=float, default=150, help="all that may be taken (%(default)s)")
+    parser.add_argument("--only", default=",".join(SECTIONS), help="sections, by name: %(default)s")
+    parser.add_argument("--place", default="cuda", choices=("cuda", "cpu"), help="cpu: to try this script without a card")
+    parser.add_argument("--section", choices=SECTIONS, help=argparse.SUPPRESS)
+    parser.add_argument("--first", type=int, default=0, help=argparse.SUPPRESS)
+    parser.add_argument("--rows", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    cards = [d for d in mmtune.devices() if d.id.startswith("cuda:")]
-    if not cards:
+    global PLACE, rows
+    PLACE = options.place
+    if options.section:
+        with open(options.rows, "w", encoding="utf-8") as rows:
+            run_section(options.section, options.first)
+        return 0
+    devices = [d for d in mmtune.devices() if d.id.startswith("cuda:") or PLACE == "cpu"]
+    if not devices:
         print("skipped: there is no CUDA device")
         return 77
-    print(f"mmtune {mmtune.__version__}, {cards[0].name}")
-    parts = {"torch": [check_torch, check_operators] + ([] if options.quick else [check_compile]) + [measure_overhead],
-             "cupy": [check_cupy], "jax": [check_jax]}
-    for module, runs in parts.items():
-        try:
-            print(f"\n{module} {__import__(module).__version__}")
-        except ImportError as error:
-            print(f"\n{module} is not here: {error}")
+    print(f"mmtune {mmtune.__version__}, {devices[0].name}", flush=True)
+    last, table = time.monotonic() + options.seconds - 5, []
+    for name in options.only.split(","):
+        if importlib.util.find_spec(LIBRARIES.get(name, name)) is None:
+            table.append((name, 0, 0, "is not here"))
             continue
-        for run in runs:
-            section(run)
-    print(f"\n{sum(int(r[1].split()[0]) for r in rows)} passed, {failed} failed")
-    return bool(failed)
+        table += run_processes(name, PLACE, last)
+    print()
+    for what, passed, of, note in table:
+        print(f"{what:42} {f'{passed} of {of}' if of else '':10} {note}"[:140])
+    passed, of = (sum(row[i] for row in table) for i in (1, 2))
+    print(f"{passed} passed, {of - passed} failed")
+    return bool(of - passed)
 
 
 if __name__ == "__main__":
