@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """The package of Python on a CUDA device, with those of PyTorch, CuPy and JAX that are there:
 
-    python3 tests/python/card_python.py [--seconds 150] [--only torch,cupy] [--place cpu]
+    python3 tests/python/card_python.py [--seconds 150] [--only torch,overhead] [--place cpu]
 
 Products of all three beside references in double precision (types, transposes, batches, strides, bias, activation,
 out, streams, graphs), mmtune.torch with its gradients and under torch.compile, then what a call costs the host beside
-a bare ctypes call and torch.matmul. Each library has a process of its own, and each check behind one that failed, so
-that it fails alone; what has not ended when the seconds are over is stopped. A table is printed last; exits 1 where something is not so, 77 where there
+a bare ctypes call and torch.matmul. Each section is a process of its own, and each check behind one that failed gets
+another, so that it fails alone; what has not ended when the seconds are over is stopped. A table is printed last; exits 1 where something is not so, 77 where there
 is no card. `--place cpu` tries the script itself on tensors of the CPU and device 0."""
 import argparse
+import concurrent.futures
 import ctypes
 import importlib.util
 import json
@@ -133,12 +134,12 @@ def check_epilogues():
         return torch.randn(*shape, device=PLACE, dtype=torch.float32).to(dtype)
 
     tally = Tally("torch: bias, activation, types of out")
-    for dtype, activations in ((torch.float32, (None, "gelu_tanh")), (torch.bfloat16, (None, "relu", "gelu", "gelu_tanh", "silu")),
-                               (torch.float16, ("silu",))):
-        for activation in activations:
+    for dtype, cases in ((torch.float32, ((None, "m"), ("gelu_tanh", "n"))), (torch.float16, (("silu", "n"),)),
+                         (torch.bfloat16, ((None, "n"), ("relu", "m"), ("gelu", "n"), ("gelu_tanh", "n"), ("silu", "n")))):
+        for activation, axis in cases:
             a, b = made(96, 64, dtype=dtype), made(64, 80, dtype=dtype)
-            for bias in (made(80, dtype=dtype), made(96, 1, dtype=dtype)):
-                torch_beside(tally, torch, a, b, f"{dtype} {activation} {tuple(bias.shape)}", bias, activation)
+            bias = made(80, dtype=dtype) if axis == "n" else made(96, 1, dtype=dtype)
+            torch_beside(tally, torch, a, b, f"{dtype} {activation} {tuple(bias.shape)}", bias, activation)
     got = torch_beside(tally, torch, made(96, 64, dtype=torch.bfloat16), made(64, 80, dtype=torch.bfloat16), "bf16 to f32",
                        out_dtype=torch.float32)
     tally.check(got.dtype == torch.float32, f"bf16 gives f32 where that is asked for: {got.dtype}")
@@ -402,10 +403,11 @@ def measure_overhead():
         report("  " + name, 0, 0, f"{time_us:7.2f} us {time_us - base:+7.2f} us")
 
 
-SECTIONS = {"torch": (check_torch, check_views, check_epilogues, check_streams, check_operators, measure_overhead),
-            "cupy": (check_cupy,), "jax": (check_jax,), "compile": (check_compile,)}
-"""The processes, in the order in which they run: what may take longest last."""
-LIBRARIES = {"compile": "torch"}
+SECTIONS = {"torch": (check_torch, check_views, check_epilogues, check_streams), "operators": (check_operators,),
+            "compile": (check_compile,), "cupy": (check_cupy,), "jax": (check_jax,), "overhead": (measure_overhead,)}
+"""Processes that run side by side, as most of their time compiles kernels; what is timed runs alone, last."""
+LIBRARIES = {"operators": "torch", "compile": "torch", "overhead": "torch"}
+TIMED, TIMED_S = "overhead", 25
 NEED_A_CARD = (check_streams, measure_overhead, check_cupy)
 
 
@@ -423,19 +425,24 @@ def run_section(name, first):
 def start_process(name, first, place, seconds):
     """Runs checks of a section: the names of those that were started, their rows, and how the process ended."""
     command = [sys.executable, os.path.abspath(__file__), "--section", name, "--first", str(first), "--place", place]
-    environment = dict(os.environ, XLA_PYTHON_CLIENT_PREALLOCATE="false")
+    # JAX takes what it needs of the device's memory, and Inductor times what an earlier run has timed.
+    environment = dict(os.environ, XLA_PYTHON_CLIENT_PREALLOCATE="false", TORCHINDUCTOR_FORCE_DISABLE_CACHES="1")
     with tempfile.NamedTemporaryFile("r", encoding="utf-8") as file:
         try:
-            code = subprocess.run([*command, "--rows", file.name], env=environment, timeout=seconds, check=False).returncode
-            ended = f"ended with {code}" if code else ""
-        except subprocess.TimeoutExpired:
-            ended = f"stopped after {seconds:.0f} s"
+            done = subprocess.run([*command, "--rows", file.name], env=environment, timeout=seconds, check=False,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            said, ended = done.stdout, f"ended with {done.returncode}" if done.returncode else ""
+        except subprocess.TimeoutExpired as late:
+            said, ended = late.stdout or b"", f"stopped after {seconds:.0f} s"
+        print(said.decode(errors="replace")[-3000:], end="", flush=True)
         lines = [json.loads(line) for line in file.read().splitlines()]
     return [x for x in lines if isinstance(x, str)], [tuple(x) for x in lines if isinstance(x, list)], ended
 
 
 def run_processes(name, place, last):
     """The rows of a section. `last`: when all must have ended, in seconds of the monotonic clock."""
+    if importlib.util.find_spec(LIBRARIES.get(name, name)) is None:
+        return [(name, 0, 0, "is not here")]
     table, first, begun = [], 0, time.monotonic()
     while first < len(SECTIONS[name]):
         started, found, ended = start_process(name, first, place, max(last - time.monotonic(), 1))
@@ -466,12 +473,12 @@ def main():
         print("skipped: there is no CUDA device")
         return 77
     print(f"mmtune {mmtune.__version__}, {devices[0].name}", flush=True)
-    last, table = time.monotonic() + options.seconds - 5, []
-    for name in options.only.split(","):
-        if importlib.util.find_spec(LIBRARIES.get(name, name)) is None:
-            table.append((name, 0, 0, "is not here"))
-            continue
-        table += run_processes(name, PLACE, last)
+    names, last = options.only.split(","), time.monotonic() + options.seconds - 5
+    with concurrent.futures.ThreadPoolExecutor(len(SECTIONS)) as pool:
+        found = pool.map(lambda name: run_processes(name, PLACE, last - TIMED_S), [name for name in names if name != TIMED])
+        table = [row for rows_of_one in found for row in rows_of_one]
+    if TIMED in names:
+        table += run_processes(TIMED, PLACE, last)
     print()
     for what, passed, of, note in table:
         print(f"{what:42} {f'{passed} of {of}' if of else '':10} {note}"[:140])
