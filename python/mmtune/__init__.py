@@ -3,8 +3,11 @@
     c = mmtune.matmul(a, b)                    arrays of NumPy, PyTorch, CuPy or JAX
     mmtune.tune([(4096, 4096, 4096)])          what makes it fast on your device
     import mmtune.torch                        torch.ops.mmtune.mm, addmm, bmm
+    mmtune.Plan(mmtune.Problem(64, 64, 64))    one problem bound to a kernel, for memory of a device
+    mmtune.devices(), mmtune.device(0)         what is there, and one of it, open
 
-Everything is C's libmmtune, which this package opens; errors are its sentences. Matrices are row-major.
+Everything is C's libmmtune, which this package opens; errors are exceptions with its sentences, all of mmtune.Error.
+Matrices are row-major. Shapes are those of numpy.matmul, sizes are bytes, times say their unit.
 """
 from ._device import Buffer, Device, DeviceInfo, device, devices
 from ._errors import (ArgumentError, ArgumentTypeError, CompileError, DeviceError, Error, FileError, FormatError,
@@ -18,3 +21,7 @@ from ._tune import tune
 __all__ = ["ArgumentError", "ArgumentTypeError", "Buffer", "CompileError", "Device", "DeviceError", "DeviceInfo",
            "Error", "FileError", "FormatError", "NotFoundError", "OutOfMemoryError", "Plan", "Problem", "Profile",
            "UnsupportedError", "__version__", "device", "devices", "forget_plans", "matmul", "tune"]
+
+for _public in (globals()[_name] for _name in __all__):
+    if callable(_public):
+        _public.__module__ = "mmtune"  # what help and errors call it
