@@ -162,7 +162,7 @@ class TorchKind(Kind):
         super().__init__()
         import torch
         self.torch = torch
-        self.grad = torch.is_grad_enabled  # type: ignore[assignment,method-assign]
+        self.grad = torch.is_grad_enabled  # type: ignore[method-assign]
         self.address = torch.Tensor.data_ptr  # type: ignore[assignment,method-assign]
         raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
         self.stream = raw or (lambda ordinal: torch.cuda.current_stream(ordinal).cuda_stream)  # type: ignore
@@ -199,11 +199,10 @@ class TorchKind(Kind):
     def maker(self, shape: tuple[int, ...], code: str, dtype: Any) -> Callable[[Any], Any]:
         # Sizes one by one: a tuple takes PyTorch nearly a microsecond more.
         own = self.dtype(code)
-        if not shape:
-            return lambda like: like.new_empty((), dtype=own)
+        sizes: tuple[Any, ...] = shape or ((),)
         if own is dtype:
-            return lambda like: like.new_empty(*shape)
-        return lambda like: like.new_empty(*shape, dtype=own)
+            return lambda like: like.new_empty(*sizes)
+        return lambda like: like.new_empty(*sizes, dtype=own)
 
     def scratch(self, size: int, like: Any) -> tuple[Any, int]:
         held = self.torch.empty(size, dtype=self.torch.uint8, device=like.device)

@@ -61,8 +61,13 @@ def matmul(a: Any, b: Any, *, out: Any = None, alpha: float = 1, beta: float = 0
     process lives (forget_plans). Threads may call at the same time, with an out of their own.
     Raises ArgumentError (a ValueError), ArgumentTypeError (a TypeError), UnsupportedError and others of Error.
     """
-    kind = _kinds.get(a.__class__) or kind_of(a, "a")
     try:
+        kind = _kinds[a.__class__]
+    except KeyError:
+        kind = None
+    try:
+        if kind is None:
+            kind = kind_of(a, "a")
         if b.__class__ is not a.__class__:
             _check_kind(kind, a, b, "b")
         at_out = at_bias = 0
@@ -83,12 +88,16 @@ def matmul(a: Any, b: Any, *, out: Any = None, alpha: float = 1, beta: float = 0
             at_a, key_a = kind.look(a)
             at_b, key_b = kind.look(b)
             key = (key_a, key_b, key_out, key_bias, activation, out_dtype, precision, device)
-        serve = kind.entries.get(key)
+        try:
+            serve = kind.entries[key]
+        except KeyError:
+            serve = None
         if serve is None:
             serve = kind.entries[key] = _prepare(kind, a, b, out, bias, activation, out_dtype, precision, device)
         return serve(a, b, out, bias, at_a, at_b, at_out, at_bias, alpha, beta, stream)
     except Exception as error:
-        better = _explain(kind, a, b, out, bias, {"alpha": alpha, "beta": beta}, activation, out_dtype, device)
+        better = None if kind is None else _explain(kind, a, b, out, bias, {"alpha": alpha, "beta": beta}, activation,
+                                                    out_dtype, device)
         if better is None:
             raise
         raise better from error.__cause__
@@ -279,7 +288,7 @@ def _serve_plain(executor: Executor, views: Any, make: Any, address: Any, curren
     """The usual case, one execution without a workspace, in one frame: what Executor.run does is spelled out, as a call
     more is a tenth of what matmul costs."""
     size_a, size_b, size_out, size_bias = _sizes(views)
-    execute, pack, free, size = _plan.EXECUTE, _plan.PACK, executor.free, _plan.SIZE
+    execute, pack, free = _plan.EXECUTE, _plan.PACK, executor.free
 
     def serve(a: Any, b: Any, out: Any, bias: Any, at_a: int, at_b: int, at_out: int, at_bias: int, alpha: float,
               beta: float, stream: Any) -> Any:
@@ -293,7 +302,7 @@ def _serve_plain(executor: Executor, views: Any, make: Any, address: Any, curren
             args, at, err, err_at = held = free.pop()
         except IndexError:
             args, at, err, err_at = held = new_call()
-        pack(args, 0, size, at_a, at_b, at_out, alpha, beta, 0, at_bias)
+        pack(args, 8, at_a, at_b, at_out, alpha, beta, 0, at_bias)
         if execute(executor.handle, at, current(place) if stream is None else stream_of(stream), err_at):
             executor.fail(err)
         free.append(held)

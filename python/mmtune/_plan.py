@@ -14,10 +14,9 @@ from ._errors import ArgumentError, ArgumentTypeError
 from ._library import Args, ErrorStruct, PlanOptions, ProblemStruct, call, lib, number_of, raise_error, whole
 from ._profile import Profile
 
-# mmt_args as one pack writes it: size, the handles of a, b and c, alpha, beta, no scalars, the handles of workspace and
-# bias; offsets are 0.
-SIZE = ctypes.sizeof(Args)
-PACK = struct.Struct("=QQ8xQ8xQ8xdd16xQ8xQ8x").pack_into
+# mmt_args behind its size, from byte 8 on, as one pack writes it: the handles of a, b and c, alpha, beta, no scalars, the
+# handles of workspace and bias; offsets are 0.
+PACK = struct.Struct("=Q8xQ8xQ8xdd16xQ8xQ8x").pack_into
 EXECUTE = lib.mmt_execute
 
 
@@ -73,6 +72,7 @@ class Problem:
 def new_call() -> tuple[Any, ...]:
     """An mmt_args and an mmt_error, and where they are."""
     args, err = Args(), ErrorStruct()
+    lib.mmt_args_init(args, ctypes.sizeof(args))
     return args, ctypes.addressof(args), err, ctypes.addressof(err)
 
 
@@ -102,7 +102,7 @@ class Executor:
         except IndexError:
             args, at, err, err_at = held = new_call()
         try:
-            PACK(args, 0, SIZE, a, b, c, alpha, beta, workspace, bias)
+            PACK(args, 8, a, b, c, alpha, beta, workspace, bias)
         except struct.error:
             self._refuse({"a": a, "b": b, "out": c, "bias": bias}, {"alpha": alpha, "beta": beta})
         if EXECUTE(self.handle, at, stream, err_at):
@@ -115,7 +115,7 @@ class Executor:
         if self.workspace and not workspace:
             workspace = self.device._workspace(stream, self.workspace)
         args, at, err, err_at = new_call()
-        PACK(args, 0, SIZE, a, b, c, alpha, beta, workspace, bias)
+        PACK(args, 8, a, b, c, alpha, beta, workspace, bias)
         if lib.mmt_execute_batch(self.handle, at, len(offsets[0]), *offsets, None, None, stream, err_at):
             self.fail(err)
 
