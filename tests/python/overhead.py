@@ -49,7 +49,7 @@ def torch_calls(device):
     a, b, out = (torch.empty(SIZE, SIZE) for _ in range(3))
     return [("mmtune.matmul of tensors, out given", lambda: mmtune.matmul(a, b, out=out)),
             ("mmtune.matmul of tensors", lambda: mmtune.matmul(a, b)),
-            ("torch.empty, which is in it", lambda: torch.empty((SIZE, SIZE), dtype=torch.float32, device=a.device))]
+            ("Tensor.new_empty, which is in it", lambda: a.new_empty(SIZE, SIZE))]
 
 
 def main():
