@@ -219,7 +219,8 @@ def device(which: Union[None, int, str, Device] = None) -> Device:
         return cuda_device(int(key[5:]))
     with _lock:
         if key not in _open:
-            _open[key] = Device(key)
+            made = Device(key)
+            _open[key] = next((it for it in _open.values() if it.name == made.name), made)
         return _open[key]
 
 

@@ -189,7 +189,7 @@ def _executor(device: Device, layout: Layout, kind: str, out: str, activation: O
               precision: Optional[str]) -> Executor:
     problem = Problem(layout.m, layout.n, layout.k, kind, layout.trans_a, layout.trans_b, layout.lda, layout.ldb,
                       layout.ldc, layout.batch, layout.stride_a, layout.stride_b, layout.stride_c,
-                      out if kind not in ("f32", "f64", "i32", "tf32", "i8") else None, layout.bias, activation)
+                      out, layout.bias, activation)
     return Executor(device, problem._struct(), device.profile,
                     options_of("strict" if precision == "strict" else None))
 

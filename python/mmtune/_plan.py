@@ -19,6 +19,9 @@ from ._profile import Profile
 PACK = struct.Struct("=Q8xQ8xQ8xdd16xQ8xQ8x").pack_into
 EXECUTE = lib.mmt_execute
 
+_ONLY_OUT = {"f32": "f32", "f64": "f64", "i32": "i32", "tf32": "f32", "i8": "i32"}
+"""C's type, of those that have no choice."""
+
 
 @dataclass
 class Problem:
@@ -64,6 +67,8 @@ class Problem:
             setattr(it, name, whole(getattr(self, name), name))
         if self.out is not None:
             it.out = number_of(_library.TYPES, self.out, "out")
+            if self.out != _ONLY_OUT.get(self.type, self.out):
+                raise ArgumentError(f"out is {self.out!r}; a product of {self.type} gives {_ONLY_OUT[self.type]}", "out")
         it.bias = number_of(_library.BIASES, self.bias or "none", "bias")
         it.activation = number_of(_library.ACTIVATIONS, self.activation or "none", "activation")
         return it

@@ -162,6 +162,7 @@ def test_words():
             (ValueError, "trans_a is 'n'", lambda: mmtune.Plan(4, 4, 4, trans_a="n")),
             (TypeError, "profile is 'x'", lambda: mmtune.Plan(4, 4, 4, profile="x", device=ORDINARY)),
             (ValueError, "max_workspace is -1", lambda: mmtune.Plan(4, 4, 4, max_workspace=-1, device=ORDINARY)),
+            (ValueError, "a product of f32 gives f32", lambda: mmtune.Plan(4, 4, 4, out="f64", device=ORDINARY)),
             (ValueError, "seconds is -1", lambda: mmtune.Plan(4, 4, 4, seconds=-1, device=ORDINARY)),
             (TypeError, "size is 1.5", lambda: ORDINARY.buffer(1.5)),
             (ValueError, "size is 0", lambda: ORDINARY.buffer(0)),
@@ -176,6 +177,8 @@ def test_words():
             (ValueError, "a shape is (4.5,", lambda: mmtune.tune([(4.5,)])),
             (TypeError, "budget is 5", lambda: mmtune.tune("4x4x4", budget=5))):
         raises(kind, words, call)
+    first = next(d.id for d in mmtune.devices() if d.id.startswith("opencl:"))
+    check(mmtune.device("opencl:0") is mmtune.device(first), "a device of two names is one object")
     plan.close()
     raises(ValueError, "the plan was closed", lambda: plan.execute(*held))
 
