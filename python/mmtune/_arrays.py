@@ -322,7 +322,7 @@ class JaxKind(DlpackKind):
         return super().look(array)
 
     def view(self, array: Any, name: str) -> View:
-        if isinstance(array, self.jax.core.Tracer):
+        if isinstance(array, getattr(self.jax.core, "Tracer", ())):
             raise ArgumentTypeError(f"{name} is traced by jax.jit, jax.grad or another transform, and has no elements "
                                     "yet; call mmtune.matmul outside of them", name)
         if array.is_deleted():
