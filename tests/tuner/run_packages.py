@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """What other build systems find: run_packages.py MESON BUILD SOURCES CC...
 
-Installs into a folder of its own and builds a program by CMake's find_package and by
-pkg-config, also --static where the library is."""
+Installs into a folder of its own and builds programs of C and C++ by CMake's find_package and by
+pkg-config, also --static where the library is; once more where the prefix was moved since."""
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -28,25 +29,41 @@ def find(name):
 if not shutil.which("cmake"):
     skip("there is no cmake")
 run(MESON, "install", "-C", BUILD, "--no-rebuild", "--quiet", "--destdir", top + "/root")
-program = write(top, "program.c", '#include <mmtune/mmtune.h>\n#include <stdio.h>\n'
-                'int main(void) { puts(mmt_version()); return 0; }\n')
-config = find("mmtuneConfig.cmake")
-check(len(config) == 1, f"mmtuneConfig.cmake: {config}")
-write(top, "CMakeLists.txt", "cmake_minimum_required(VERSION 3.13)\nproject(program C)\n"
+PROGRAM = "#include <mmtune/mmtune.h>\n#include <stdio.h>\nint main(void) { puts(mmt_version()); return 0; }\n"
+program = write(top, "program.c", PROGRAM)
+write(top, "other.cpp", PROGRAM.replace("mmtune.h>", "mmtune.hpp>"))
+write(top, "CMakeLists.txt", "cmake_minimum_required(VERSION 3.13)\nproject(program C CXX)\n"
       "find_package(mmtune 0.1 QUIET)\nif(mmtune_FOUND)\n  message(FATAL_ERROR \"0.1 is another API\")\nendif()\n"
-      "find_package(mmtune 0.2 REQUIRED)\nadd_executable(program program.c)\n"
-      "target_link_libraries(program mmtune::mmtune)\n")
-run("cmake", "-S", top, "-B", top + "/cmake", "-DCMAKE_PREFIX_PATH=" + os.path.dirname(config[0]))
-run("cmake", "--build", top + "/cmake")
-version = run(top + "/cmake/program").strip()
-check(version.startswith("0.2"), f"the program says {version!r}")
+      "find_package(mmtune 0.2 REQUIRED)\nadd_executable(program program.c)\nadd_executable(other other.cpp)\n"
+      "target_link_libraries(program mmtune::mmtune)\ntarget_link_libraries(other mmtune::mmtune)\n")
 
-for form in ([], ["--static"]):
-    flags = run("pkg-config", "--cflags", "--libs", *form, "mmtune", PKG_CONFIG_SYSROOT_DIR=top + "/root",
-                PKG_CONFIG_PATH=os.path.dirname(find("mmtune.pc")[0])).split()
-    run(*CC, program, "-o", top + "/by-pkg-config", *flags)
-    said = run(top + "/by-pkg-config", LD_LIBRARY_PATH=os.path.dirname(find("libmmtune.so")[0]))
-    check(said.strip() == version, f"pkg-config {form}: {said!r}")
+
+def try_cmake(folder):
+    """Returns what the program says its version is."""
+    config = find("mmtuneConfig.cmake")
+    check(len(config) == 1, f"mmtuneConfig.cmake: {config}")
+    run("cmake", "-S", top, "-B", folder, "-DCMAKE_PREFIX_PATH=" + os.path.dirname(config[0]))
+    run("cmake", "--build", folder)
+    says = {run(folder + "/" + name).strip() for name in ("program", "other")}
+    check(len(says) == 1 and min(says).startswith("0.2"), f"the programs say {says}")
+    return min(says)
+
+
+def try_pkg_config(version, *how, **variables):
+    for form in ([], ["--static"]):
+        flags = run("pkg-config", "--cflags", "--libs", *how, *form, "mmtune",
+                    PKG_CONFIG_PATH=os.path.dirname(find("mmtune.pc")[0]), **variables)
+        run(*CC, program, "-o", top + "/by-pkg-config", *shlex.split(flags))
+        said = run(top + "/by-pkg-config", LD_LIBRARY_PATH=os.path.dirname(find("libmmtune.so")[0]))
+        check(said.strip() == version, f"pkg-config {how} {form}: {said!r}")
+
+
+version = try_cmake(top + "/cmake")
+try_pkg_config(version, PKG_CONFIG_SYSROOT_DIR=top + "/root")
+moved = top + "/root/moved"
+os.rename(find("mmtune.h")[0].removesuffix("/include/mmtune/mmtune.h"), moved)
+try_cmake(top + "/cmake-moved")
+try_pkg_config(version, f"--define-variable=prefix={moved}")
 for name in ("mmtune.bash", "_mmtune", "mmtune.fish"):
     check(len(find(name)) == 1, f"{name} is not installed")
 end("packages", top)

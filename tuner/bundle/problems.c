@@ -145,6 +145,11 @@ static mmt_status add_recorded(const struct mmt_bundle_options *options,
     for (size_t i = 0; i < recording.count && !status; i++)
         if (is_asked(options, &recording.list[i].call.problem))
             status = add_problem(out, &recording.list[i].call.problem, err);
+    if (status == MMT_ERROR_NOT_FOUND)
+        mmt_fail(err, status,
+                 "nothing was recorded on this device: there is no '%s'; `mmtune run "
+                 "--record -- PROGRAM` makes it",
+                 mmt_text_string(&path));
     mmt_recording_free(&recording);
     mmt_text_finish(&stem);
     mmt_text_finish(&path);
