@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <unistd.h>
 
+#include "recording/recording.h"
 #include "tests/support/test.h"
 #include "tuner/bundle/make.h"
 
@@ -25,6 +26,40 @@ static struct mmt_text make(const char *shapes, mmt_type type)
     mmt_bundle_goals_finish(&goals);
     mmt_words_finish(&options.shapes);
     return bundle;
+}
+
+/* What programs computed is listed by their recording. */
+static void test_recorded(void)
+{
+    struct mmt_bundle_options options = { .device = "null",
+                                          .epilogue = MMT_EPILOGUE_NONE,
+                                          .recorded = true };
+    struct mmt_bundle_goals goals = { 0 };
+    struct mmt_recorded it = { .call.client = MMT_CLIENT_CUBLAS, .run = "1" };
+    struct mmt_text stem = { 0 }, path = { 0 };
+    mmt_error err = { 0 };
+    mmt_device *device = mmt_device_open("null", &err);
+    setenv("XDG_STATE_HOME", folder, 1);
+    CHECK_EQ_INT(mmt_bundle_set_goals(&options, &goals, &err), MMT_ERROR_NOT_FOUND);
+    CHECK(strstr(err.text, "`mmtune run --record -- PROGRAM` makes it"));
+    mmt_bundle_goals_finish(&goals);
+
+    it.call.problem = mmt_gemm_problem(MMT_F32, 70, 60, 50);
+    it.fates[MMT_FATE_RECORDED] = 1;
+    mmt_profile_stem(mmt_device_caps(device), &stem);
+    mmt_recording_path(mmt_text_string(&stem), &path);
+    CHECK_OK(mmt_recording_append(mmt_text_string(&path), &it, 1, &err), err);
+    CHECK_OK(mmt_bundle_set_goals(&options, &goals, &err), err);
+    CHECK(goals.count == 1 && goals.list[0].problems.count == 1);
+    if (goals.count)
+        CHECK_EQ_INT(goals.list[0].problems.list[0].m, 70);
+    mmt_bundle_goals_finish(&goals);
+    unlink(mmt_text_string(&path));
+    *strrchr(path.data, '/') = 0;
+    rmdir(path.data);
+    mmt_text_finish(&stem);
+    mmt_text_finish(&path);
+    mmt_device_close(device);
 }
 
 /* The files in a folder and in those below it. */
@@ -347,6 +382,7 @@ int main(void)
 {
     if (!mkdtemp(folder))
         return 1;
+    test_recorded();
     struct mmt_text bundle = make("96x96x96,64x64x512", MMT_F32);
     setenv("XDG_CACHE_HOME", folder, 1);
     setenv("XDG_DATA_HOME", folder, 1);
