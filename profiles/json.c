@@ -301,6 +301,18 @@ mmt_profile *mmt_profile_load(const char *path, mmt_error *err)
     return profile;
 }
 
+struct mmt_profile *mmt_profile_load_plain(const char *path, mmt_error *err)
+{
+    struct mmt_profile *profile = mmt_profile_load(path, err);
+    if (!profile || !profile->bundle)
+        return profile;
+    mmt_fail(err, MMT_ERROR_ARGUMENT,
+             "'%s' is a bundle; it must be a profile, such as one that it was made of",
+             path);
+    mmt_profile_free(profile);
+    return NULL;
+}
+
 /* ---- writing --------------------------------------------------------------------- */
 
 /* Puts the items of an array under the list's key; none under one that may lack. */

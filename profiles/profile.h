@@ -371,6 +371,9 @@ mmt_status mmt_profile_print(const struct mmt_profile *profile, struct mmt_text 
 /* Reads from memory; mmt_profile_load of the public API reads a file. */
 struct mmt_profile *mmt_profile_read(const char *json, size_t length, mmt_error *err);
 
+/* As mmt_profile_load, but of no bundle: that is MMT_ERROR_ARGUMENT. */
+struct mmt_profile *mmt_profile_load_plain(const char *path, mmt_error *err);
+
 /* The time now as profiles have it: ISO 8601, UTC, to the second. */
 void mmt_profile_now(char date[32]);
 

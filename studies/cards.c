@@ -220,8 +220,8 @@ static mmt_status show_differences(const struct mmt_study_options *options,
 static mmt_status compare_profiles(const struct mmt_study_options *options,
                                    mmt_error *err)
 {
-    mmt_profile *a = mmt_profile_load(options->words[0], err);
-    mmt_profile *b = a ? mmt_profile_load(options->words[1], err) : NULL;
+    mmt_profile *a = mmt_profile_load_plain(options->words[0], err);
+    mmt_profile *b = a ? mmt_profile_load_plain(options->words[1], err) : NULL;
     mmt_status status = b ? show_pairs(options, a, b, err) : MMT_ERROR_ARGUMENT;
 
     if (status == MMT_OK && a->num_published && b->num_published)

@@ -51,8 +51,11 @@ def main(mmtune, use, sources, library, card, *compiler):
     check(code == 0, f"mmtune bundle: {said}")
     code, said = run([mmtune, "show", bundle], making, top)
     check(code == 0 and "gemm f32 nn 48x40x32" in said and "KiB" in said and "compute_75" in said, said)
-    code, said = run([mmtune, "show", bundle, "--explain", "8x8x8"], making, top)
-    check(code == 1 and "is a bundle" in said, said)
+    tuning = ["--device", "cuda:0", "--type", "f32", "--shape", "8x8x8", "--budget", "1c", "-o"]
+    for words in (["show", bundle, "--explain", "8x8x8"], ["diff", bundle, top + "/app.c"], [*tuning, bundle],
+                  ["--with", bundle, *tuning, top + "/mine.json"]):
+        code, said = run([mmtune, *words], making, top)
+        check(code == 1 and f"'{bundle}' is a bundle" in said, f"{words}: {said}")
 
     # Where it runs there is a driver, and nothing else; TMPDIR is the stand-in driver's own.
     os.makedirs(top + "/tmp")

@@ -25,14 +25,11 @@ static void profiles_finish(struct profiles *profiles)
 static mmt_status load_profile(struct profiles *profiles, const char *path,
                                mmt_error *err)
 {
-    struct mmt_profile *profile = mmt_profile_load(path, err);
+    struct mmt_profile *profile = mmt_profile_load_plain(path, err);
     if (!profile)
         return err->status;
     profiles->list[profiles->count++] = profile;
     fputs(mmt_profile_warnings(profile), stderr);
-    if (profile->bundle)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "--profile %s is a bundle; it must be a profile", path);
     if (*profile->citation)
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "--profile %s has a paper's figures, which nothing executes",

@@ -46,14 +46,9 @@ static mmt_status read_sides(const struct request *request, struct sides *sides,
                              mmt_error *err)
 {
     for (int side = 0; side < 2; side++) {
-        sides->profile[side] = mmt_profile_load(request->paths[side], err);
+        sides->profile[side] = mmt_profile_load_plain(request->paths[side], err);
         if (!sides->profile[side])
             return err->status;
-        if (sides->profile[side]->bundle)
-            return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                            "'%s' is a bundle; it must be a profile, such as one that it "
-                            "was made of",
-                            request->paths[side]);
         mmt_error why = { 0 };
         if (mmt_journal_read(request->paths[side], &sides->profile[side]->caps,
                              &sides->journal[side], &why))

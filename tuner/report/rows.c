@@ -227,15 +227,7 @@ static struct mmt_profile *find_profile(const char *name, mmt_error *err)
 struct mmt_profile *mmt_profile_of(const char *path, const char *device, mmt_error *err)
 {
     struct mmt_profile *profile =
-        path ? mmt_profile_load(path, err) : find_profile(device, err);
-    if (profile && profile->bundle) {
-        mmt_fail(
-            err, MMT_ERROR_ARGUMENT,
-            "'%s' is a bundle; it must be a profile, such as one that it was made of",
-            path);
-        mmt_profile_free(profile);
-        return NULL;
-    }
+        path ? mmt_profile_load_plain(path, err) : find_profile(device, err);
     if (profile)
         fputs(mmt_profile_warnings(profile), stderr);
     return profile;

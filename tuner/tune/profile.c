@@ -145,7 +145,7 @@ static mmt_status load_earlier(struct mmt_run *run, mmt_error *err)
     mmt_error own = { 0 };
     if (access(run->files.path, F_OK))
         return MMT_OK;
-    struct mmt_profile *earlier = mmt_profile_load(run->files.path, &own);
+    struct mmt_profile *earlier = mmt_profile_load_plain(run->files.path, &own);
     if (!earlier && run->options.fresh)
         return MMT_OK;
     if (!earlier)
@@ -179,7 +179,7 @@ static mmt_status load_other(struct mmt_run *run, mmt_error *err)
 {
     if (!run->options.with)
         return MMT_OK;
-    run->files.other = mmt_profile_load(run->options.with, err);
+    run->files.other = mmt_profile_load_plain(run->options.with, err);
     return run->files.other ? MMT_OK : err->status;
 }
 
