@@ -10,9 +10,8 @@
 # docs/manual/ship.md has it with a bundle.
 set -euo pipefail
 
-files=() settings=() writable=
-inside=
-if [ "${1-}" = --inside ]; then inside=yes && shift; fi
+files=() settings=() writable='' root=''
+if [ "${1-}" = --inside ]; then root=$2 && shift 2; fi
 all=("$@")
 while [ $# -gt 0 ]; do
     case $1 in
@@ -27,11 +26,16 @@ if [ $# -eq 0 ] || [[ $1 != /* ]]; then
     exit 2
 fi
 
-if [ -z "$inside" ]; then
+# The mounts end with their namespace.
+if [ -z "$root" ]; then
     namespace=(unshare --mount --propagation private)
     [ "$(id -u)" = 0 ] || namespace+=(--map-root-user)
     "${namespace[@]}" true 2>/dev/null || { echo "no namespace of mounts can be made here" >&2; exit 77; }
-    exec "${namespace[@]}" "$0" --inside "${all[@]}"
+    root=$(mktemp -d)
+    trap 'rmdir "$root"' EXIT
+    code=0
+    "${namespace[@]}" "$0" --inside "$root" "${all[@]}" || code=$?
+    exit "$code"
 fi
 
 libraries_of() {
@@ -47,7 +51,6 @@ mount_at() {
     mount --rbind "$1" "$root$1"
 }
 
-root=$(mktemp -d)
 mount -t tmpfs -o mode=755 tmpfs "$root"
 for link in /bin /lib /lib64; do # to /usr, where the machine has it so
     if [ -L "$link" ]; then mkdir -p "$root/usr$link" && cp -P "$link" "$root"; fi
@@ -61,11 +64,7 @@ for file in /proc /sys /dev/null; do mount_at "$file"; done
 mount -o remount,bind,ro "$root"
 [ -z "$writable" ] || mount -t tmpfs -o mode=1777 tmpfs "$root$writable"
 
-folders=$(printf '%s\n' "${libraries[@]}" "${files[@]}" | grep '\.so' | sed 's,/[^/]*$,,' | sort -u | paste -sd :)
+folders=$(printf '%s\n' "${libraries[@]}" "${files[@]}" | grep '\.so' | sed 's,/[^/]*$,,' | sort -u | paste -sd : || true)
 user=()
 [ "$(awk '{ print $2 }' /proc/self/uid_map)" != 0 ] || user=(--userspec=65534:65534)
-code=0
-env -i "LD_LIBRARY_PATH=$folders" "${settings[@]}" "$(command -v chroot)" "${user[@]}" "$root" "$@" || code=$?
-umount -R "$root" 2>/dev/null || true
-rmdir "$root" 2>/dev/null || true
-exit "$code"
+env -i "LD_LIBRARY_PATH=$folders" "${settings[@]}" "$(command -v chroot)" "${user[@]}" "$root" "$@"
