@@ -86,7 +86,10 @@ static size_t decide(struct mmt_calls *calls, mmt_device *device,
     slot->label = print_label(calls, verdict);
     atomic_store_explicit(&slot->plan, plan, memory_order_release);
     /* The same kind may come from handles with a workspace and without. */
-    return call->client == MMT_CLIENT_CUBLAS ? mmt_plan_workspace(plan) : 0;
+    const size_t needed = mmt_plan_workspace(plan);
+    return call->client == MMT_CLIENT_CUBLAS && needed <= calls->options.workspace
+               ? needed
+               : 0;
 }
 
 static size_t decide_all(struct mmt_calls *calls, mmt_device *device,

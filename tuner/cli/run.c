@@ -135,9 +135,23 @@ static void make_id(char id[48])
              (unsigned long) getpid());
 }
 
+/* Kernels that emulate f32 keep the slices of both factors in the program's workspace:
+ * what cuBLAS, and PyTorch for it, allocate by this variable. */
+static void widen_workspace(const struct request *request)
+{
+    const int64_t usual = INT64_C(512) << 20;
+    char value[48];
+    if (!request->f32 || strcmp(request->f32, "emulated"))
+        return;
+    snprintf(value, sizeof value, ":%lld:1",
+             (long long) ((request->has_workspace ? request->workspace : usual) >> 10));
+    setenv("CUBLAS_WORKSPACE_CONFIG", value, 0);
+}
+
 static void set_options(const struct request *request, const char *id)
 {
     char bytes[32], seconds[32];
+    widen_workspace(request);
     snprintf(bytes, sizeof bytes, "%lld", (long long) request->workspace);
     snprintf(seconds, sizeof seconds, "%.17g", request->wait);
     set("MMTUNE_RUN_ID", id);

@@ -71,39 +71,63 @@ void mmt_tune_note_built(struct mmt_run *run, const struct mmt_event *event)
         mmt_tune_add_built(run, &event->job.problem, &event->job.configs[0]);
 }
 
-/* Notes what was built; true where it is the end of one of those jobs. */
-static bool take_built(struct mmt_run *run, const struct mmt_event *event,
-                       const mmt_problem *problem, const struct mmt_config *configs,
-                       int count)
+/* Whether a compiler is at it, maybe for another problem. */
+static bool is_being_built(const struct mmt_run *run, const mmt_problem *problem,
+                           const struct mmt_config *config)
 {
-    const struct mmt_config *config = &event->job.configs[0];
-    int i = 0;
-    if (event->job.task != MMT_TASK_COMPILE)
-        return false;
-    mmt_tune_note_built(run, event);
-    while (i < count && !mmt_config_equal(&configs[i], config))
-        i++;
-    return i < count && mmt_problem_equal(&event->job.problem, problem);
+    const struct mmt_config seen = seen_by_texts(run, problem, config);
+    for (int i = 0; i < run->pool.count; i++) {
+        const struct mmt_worker *w = &run->pool.workers[i];
+        if (!w->busy || w->job.task != MMT_TASK_COMPILE)
+            continue;
+        const struct mmt_config other =
+            seen_by_texts(run, &w->job.problem, &w->job.configs[0]);
+        if (mmt_config_equal(&other, &seen) &&
+            same_texts(config, &w->job.problem, problem))
+            return true;
+    }
+    return false;
 }
 
+bool mmt_tune_build_ahead(struct mmt_run *run, const mmt_problem *problem,
+                          const struct mmt_config *configs, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (mmt_tune_is_built(run, problem, &configs[i]) ||
+            is_being_built(run, problem, &configs[i]))
+            continue;
+        struct mmt_worker *worker = mmt_pool_idle(&run->pool, MMT_COMPILER);
+        if (!worker)
+            return false;
+        mmt_tune_compile(run, worker, problem, &configs[i]);
+    }
+    return true;
+}
+
+static bool some_being_built(const struct mmt_run *run, const mmt_problem *problem,
+                             const struct mmt_config *configs, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (is_being_built(run, problem, &configs[i]))
+            return true;
+    return false;
+}
+
+/* Each is handed out once: what cannot be built is not tried again. */
 void mmt_tune_build(struct mmt_run *run, const mmt_problem *problem,
                     const struct mmt_config *configs, int count, double ends)
 {
-    struct mmt_worker *worker;
     struct mmt_event event;
-    int next = 0, out = 0;
-    do {
-        for (; next < count && (worker = mmt_pool_idle(&run->pool, MMT_COMPILER)); next++)
-            if (!mmt_tune_is_built(run, problem, &configs[next])) {
-                mmt_tune_compile(run, worker, problem, &configs[next]);
-                out++;
-            }
-        if ((out > 0 || next < count) &&
-            mmt_pool_next(&run->pool, fmin(ends, mmt_now() + 0.2), &event) &&
-            take_built(run, &event, problem, configs, count))
-            out--; /* below 0 by one that was begun before: then that one was in time */
-    } while ((out > 0 || next < count) && run->pool.count > 1 &&
-             !run->pool.broken.status && !mmt_pool_interrupts() && mmt_now() < ends);
+    int next = 0;
+    while (run->pool.count > 1 && !run->pool.broken.status && !mmt_pool_interrupts() &&
+           mmt_now() < ends) {
+        while (next < count && mmt_tune_build_ahead(run, problem, &configs[next], 1))
+            next++;
+        if (next == count && !some_being_built(run, problem, configs, count))
+            break;
+        if (mmt_pool_next(&run->pool, fmin(ends, mmt_now() + 0.2), &event))
+            mmt_tune_note_built(run, &event);
+    }
 }
 
 /* ---- what it should take --------------------------------------------------------- */

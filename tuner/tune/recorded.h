@@ -23,7 +23,7 @@ struct mmt_run_recorded {
     struct mmt_tune_called *called; /* malloc'ed, owned by the run */
     int num_called;
     int taken; /* verdicts that this run made */
-    int left;  /* calls for which there was no time */
+    int left;  /* kinds without a verdict for which there was no time */
 };
 
 /* ---- what programs computed (recorded.c) ------------------------------------------- */
@@ -58,11 +58,14 @@ bool mmt_tune_would_slow(const struct mmt_run *run, const struct mmt_record *win
 /* ---- verdicts (verdicts.c) ----------------------------------------------------------
  */
 
-/* Seconds that are kept for them. */
+/* Seconds that they may take before the goals are searched; and that are kept for those
+ * that the goals' winners change. */
+double mmt_tune_first_verdicts_seconds(const struct mmt_run *run);
 double mmt_tune_verdicts_seconds(const struct mmt_run *run);
 
 /* Times ours and the library on each recorded call of a library, those first that took
- * most time, and puts the verdicts into the profile. */
+ * most time, and puts the verdicts into the profile: before the goals by the kernels that
+ * promise most, after them anew where there is a faster one. */
 mmt_status mmt_tune_verdicts(struct mmt_run *run, mmt_error *err);
 
 /* What they add up to. */

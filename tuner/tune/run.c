@@ -175,8 +175,11 @@ static mmt_status prepare_tuning(struct mmt_run *run, mmt_error *err)
     }
     if (!status)
         status = mmt_tune_set_goals(run, err);
-    run->clock.verdicts_end = run->clock.ends;
-    run->clock.ends -= isfinite(run->clock.ends) ? mmt_tune_verdicts_seconds(run) : 0;
+    run->clock.verdicts_end = run->clock.first_verdicts_end = run->clock.ends;
+    if (run->options.recorded && isfinite(run->clock.ends)) {
+        run->clock.ends -= mmt_tune_verdicts_seconds(run);
+        run->clock.first_verdicts_end = mmt_now() + mmt_tune_first_verdicts_seconds(run);
+    }
     run->clock.finish = run->clock.ends;
     run->clock.ends -= isfinite(run->clock.ends) ? mmt_tune_reserve(run) : 0;
     run->clock.ranges_end = run->clock.ends;
@@ -268,6 +271,7 @@ struct phase {
 
 static const struct phase phases[MMT_NUM_PHASES] = {
     [MMT_PHASE_KNOWN_PORTFOLIOS] = { has_known_portfolios, mmt_tune_calibrate },
+    [MMT_PHASE_FIRST_VERDICTS] = { has_recorded, mmt_tune_verdicts },
     [MMT_PHASE_GOALS] = { NULL, tune_goals },
     [MMT_PHASE_EXPLORATION] = { has_other_shapes, mmt_tune_explore },
     [MMT_PHASE_CALIBRATION] = { lacks_portfolios, mmt_tune_calibrate },

@@ -133,12 +133,13 @@ struct mmt_run_files {
 struct mmt_run_clock {
     double started;
     double goals_end, exploration_end, calibration_end;
-    double ends;             /* of all that is timed for shapes other than ranges */
-    double ranges_end;       /* from `ends` to this ranges are timed */
-    double finish;           /* from there to this kernels are verified wholly */
-    double verdicts_end;     /* from there to this programs' calls are timed */
-    int64_t candidates_left; /* of a budget of candidates */
-    double last_status;      /* when progress was last said */
+    double ends;               /* of all that is timed for shapes other than ranges */
+    double ranges_end;         /* from `ends` to this ranges are timed */
+    double finish;             /* from there to this kernels are verified wholly */
+    double first_verdicts_end; /* before goals, until then, programs' calls are timed */
+    double verdicts_end;       /* and again from `finish` to this */
+    int64_t candidates_left;   /* of a budget of candidates */
+    double last_status;        /* when progress was last said */
 };
 
 /* How long pieces of work take in this run, in seconds. */
@@ -168,6 +169,7 @@ struct mmt_run_problems {
 /* What a run does, in this order; each is passed over where it does not apply. */
 enum mmt_run_phase {
     MMT_PHASE_KNOWN_PORTFOLIOS, /* calibration where all portfolios are known */
+    MMT_PHASE_FIRST_VERDICTS,
     MMT_PHASE_GOALS,
     MMT_PHASE_EXPLORATION,
     MMT_PHASE_CALIBRATION,
@@ -412,6 +414,11 @@ bool mmt_tune_is_built(const struct mmt_run *run, const mmt_problem *problem,
  * needs. */
 void mmt_tune_compile(struct mmt_run *run, struct mmt_worker *worker,
                       const mmt_problem *problem, const struct mmt_config *config);
+
+/* Has idle workers compile what is neither built of these nor being built, and waits for
+ * none; false where not all could be handed out. */
+bool mmt_tune_build_ahead(struct mmt_run *run, const mmt_problem *problem,
+                          const struct mmt_config *configs, int count);
 
 /* Compiles what is not built yet of these on all workers that compile, and waits for it,
  * until a time of mmt_now(). */

@@ -11,7 +11,7 @@
 /* Seconds of sampling, and what a verdict takes besides; a part of the budget that all
  * may take at most, since a call without a verdict gains nothing; and a worker may take
  * so many times a candidate's limit, as loading a large library from a disk is slow. */
-static const double sampling = 0.4, besides = 1, part_of_budget = 0.6, patience = 6;
+static const double sampling = 0.4, besides = 0.2, part_of_budget = 0.6, patience = 6;
 
 /* Kernels of known portfolios that are timed for a call, and seconds for each. */
 enum { MOST_PROMISING = 4 };
@@ -23,11 +23,14 @@ static const double alone = 1.03;
 /* One call under one mode. */
 struct question {
     const struct mmt_recorded *it;
+    struct mmt_call call; /* as recorded, but for its workspace */
     const struct mmt_caller *caller;
     const struct mmt_tune_called *called;
     mmt_f32_mode mode;
     struct mmt_config config; /* ours */
 };
+
+static const mmt_f32_mode modes_of[] = { MMT_F32_STRICT, MMT_F32_EMULATED };
 
 static int count_modes(const struct mmt_run *run, const mmt_problem *problem)
 {
@@ -36,15 +39,18 @@ static int count_modes(const struct mmt_run *run, const mmt_problem *problem)
 
 double mmt_tune_verdicts_seconds(const struct mmt_run *run)
 {
-    const struct mmt_recording *recording = &run->recorded.recording;
     double seconds = 0;
-    for (size_t i = 0; i < recording->count; i++) {
-        const struct mmt_call *call = &recording->list[i].call;
-        if (mmt_caller_of(call->client))
-            seconds += count_modes(run, &call->problem) * (sampling + besides) +
-                       mmt_tune_setting_up(&call->problem);
+    for (int i = 0; i < run->goals.count; i++) {
+        const mmt_problem *problem = &run->goals.list[i];
+        seconds += count_modes(run, problem) * (sampling + besides) +
+                   mmt_tune_setting_up(problem);
     }
-    return fmin(seconds, part_of_budget * run->options.budget.seconds);
+    return fmin(seconds, mmt_tune_first_verdicts_seconds(run) / 2);
+}
+
+double mmt_tune_first_verdicts_seconds(const struct mmt_run *run)
+{
+    return part_of_budget * run->options.budget.seconds;
 }
 
 /* ---- which library -------------------------------------------------------------------
@@ -121,10 +127,15 @@ static struct mmt_tune_called *ask_library(struct mmt_run *run,
     return called;
 }
 
+static double end_of(const struct mmt_run *run)
+{
+    return run->phase == MMT_PHASE_FIRST_VERDICTS ? run->clock.first_verdicts_end
+                                                  : run->clock.verdicts_end;
+}
+
 static bool is_over(const struct mmt_run *run)
 {
-    return mmt_pool_interrupts() || run->pool.broken.status ||
-           mmt_now() >= run->clock.verdicts_end;
+    return mmt_pool_interrupts() || run->pool.broken.status || mmt_now() >= end_of(run);
 }
 
 /* ---- which kernel of ours ------------------------------------------------------------
@@ -135,12 +146,12 @@ static bool is_allowed(const struct mmt_run *run, const struct question *q,
                        const struct mmt_config *config)
 {
     struct mmt_bound bound;
-    const mmt_problem *problem = &q->it->call.problem;
+    const mmt_problem *problem = &q->call.problem;
     if (q->mode == MMT_F32_STRICT && problem->type == MMT_F32 &&
         mmt_config_in_slices(config, MMT_F32))
         return false;
     return mmt_bind(config, problem, &run->device.caps, &bound) &&
-           bound.launches.workspace <= q->caller->workspace(&q->it->call) &&
+           bound.launches.workspace <= q->caller->workspace(&q->call) &&
            mmt_journal_whole(run->files.journal, problem, config) != MMT_WHOLE_WRONG;
 }
 
@@ -149,8 +160,8 @@ static bool is_allowed(const struct mmt_run *run, const struct question *q,
 static int list_promising(const struct mmt_run *run, const struct question *q,
                           struct mmt_config out[MOST_PROMISING])
 {
-    const mmt_problem *problem = &q->it->call.problem;
-    const struct mmt_terms terms = { .max_workspace = q->caller->workspace(&q->it->call),
+    const mmt_problem *problem = &q->call.problem;
+    const struct mmt_terms terms = { .max_workspace = q->caller->workspace(&q->call),
                                      .strict_f32 = q->mode == MMT_F32_STRICT };
     struct mmt_config all[MOST_PROMISING];
     const int found = mmt_select_candidates(run->files.layers, problem, &run->device.caps,
@@ -167,11 +178,11 @@ static int list_promising(const struct mmt_run *run, const struct question *q,
 static mmt_status time_promising(struct mmt_run *run, const struct question *q,
                                  mmt_error *err)
 {
-    const mmt_problem *problem = &q->it->call.problem;
+    const mmt_problem *problem = &q->call.problem;
     struct mmt_config configs[MOST_PROMISING];
     const int count = list_promising(run, q, configs);
     mmt_status status = MMT_OK;
-    mmt_tune_build(run, problem, configs, count, run->clock.verdicts_end);
+    mmt_tune_build(run, problem, configs, count, end_of(run));
     for (int i = 0; i < count && !status && !is_over(run); i++) {
         const struct mmt_job job = { .task = MMT_TASK_MEASURE,
                                      .problem = *problem,
@@ -210,7 +221,7 @@ static const struct mmt_record *best_record(const struct mmt_run *run,
     for (size_t i = 0; i < count; i++) {
         const struct mmt_record *r = &records[i];
         if (r->result.outcome == MMT_TIMED &&
-            mmt_problem_equal(&r->problem, &q->it->call.problem) &&
+            mmt_problem_equal(&r->problem, &q->call.problem) &&
             is_allowed(run, q, &r->config) && (!best || time_of(r) < time_of(best)))
             best = r;
     }
@@ -222,8 +233,8 @@ static const struct mmt_record *best_record(const struct mmt_run *run,
  * serves. */
 static bool pick_ours(const struct mmt_run *run, struct question *q)
 {
-    const mmt_problem *problem = &q->it->call.problem;
-    const struct mmt_terms terms = { .max_workspace = q->caller->workspace(&q->it->call),
+    const mmt_problem *problem = &q->call.problem;
+    const struct mmt_terms terms = { .max_workspace = q->caller->workspace(&q->call),
                                      .strict_f32 = q->mode == MMT_F32_STRICT };
     const struct mmt_entry *entry = mmt_tune_winner(run, problem);
     const struct mmt_record *record = best_record(run, q);
@@ -244,7 +255,7 @@ static bool pick_ours(const struct mmt_run *run, struct question *q)
 /* Whether a search proposed it: what was selected by others was verified wholly there. */
 static bool is_own(const struct mmt_run *run, const struct question *q)
 {
-    return mmt_journal_find(run->files.journal, &q->it->call.problem, &q->config);
+    return mmt_journal_find(run->files.journal, &q->call.problem, &q->config);
 }
 
 /* ---- one verdict ---------------------------------------------------------------------
@@ -252,7 +263,7 @@ static bool is_own(const struct mmt_run *run, const struct question *q)
 
 static struct mmt_verdict verdict_for(const struct mmt_run *run, const struct question *q)
 {
-    struct mmt_verdict verdict = { .call = q->it->call,
+    struct mmt_verdict verdict = { .call = q->call,
                                    .f32_mode = q->mode,
                                    .config = q->config };
     struct mmt_hash hash;
@@ -291,6 +302,7 @@ static bool time_call(struct mmt_run *run, const struct question *q,
     struct mmt_job job = job_for(run, q->it);
     struct mmt_event event;
     const struct mmt_result *results = event.reply.results;
+    job.call = q->call;
     job.count = 1;
     job.configs[0] = q->config;
     if (!mmt_pool_do(run, &job, limit_for(run, &job), &event))
@@ -299,7 +311,7 @@ static bool time_call(struct mmt_run *run, const struct question *q,
         results[1].outcome == MMT_TIMED) {
         verdict->ours = results[0].time.median;
         verdict->theirs = results[1].time.median;
-        if (q->it->call.client == MMT_CLIENT_CUBLASLT && q->it->timed)
+        if (q->call.client == MMT_CLIENT_CUBLASLT && q->it->timed)
             verdict->theirs = fmin(verdict->theirs, q->it->seconds / q->it->timed);
         return true;
     }
@@ -343,25 +355,69 @@ static mmt_status judge(struct mmt_run *run, struct question *q, mmt_error *err)
 /* ---- all of them ---------------------------------------------------------------------
  */
 
+/* Kernels that emulate f32 keep to the most workspace that the program gives, and leave
+ * calls with less to the library: they need more than it usually has. */
+static struct question question_of(const struct mmt_recorded *it, mmt_f32_mode mode)
+{
+    struct question q = {
+        .it = it, .call = it->call, .caller = mmt_caller_of(it->call.client), .mode = mode
+    };
+    if (mode == MMT_F32_EMULATED && it->call.most_workspace) {
+        q.call.workspace = it->call.most_workspace;
+        q.call.most_workspace = 0;
+    }
+    return q;
+}
+
 static mmt_status judge_modes(struct mmt_run *run, const struct mmt_recorded *it,
                               mmt_error *err)
 {
-    const struct mmt_caller *caller = mmt_caller_of(it->call.client);
+    const int modes = count_modes(run, &it->call.problem);
     const struct mmt_tune_called *called = find_called(run, it);
     mmt_status status = MMT_OK;
     if (!called)
         called = ask_library(run, it);
     if (!called || !called->name[0])
         return MMT_OK;
-    struct question q = {
-        .it = it, .caller = caller, .called = called, .mode = MMT_F32_STRICT
-    };
-    status = judge(run, &q, err);
-    if (!status && count_modes(run, &it->call.problem) > 1 && !is_over(run)) {
-        q.mode = MMT_F32_EMULATED;
+    for (int i = 0; i < modes && !status && !is_over(run); i++) {
+        struct question q = question_of(it, modes_of[i]);
+        q.called = called;
         status = judge(run, &q, err);
     }
     return status;
+}
+
+static bool has_verdict(const struct mmt_run *run, const struct mmt_recorded *it)
+{
+    const struct mmt_tune_called *called = find_called(run, it);
+    const struct mmt_verdict *verdict;
+    return called && mmt_profile_verdict(run->files.profile, &it->call, MMT_F32_STRICT,
+                                         run->device.caps.driver, called->name,
+                                         &verdict) != MMT_FATE_UNKNOWN;
+}
+
+static bool is_of(const struct mmt_recorded *it, const char *path)
+{
+    return mmt_caller_of(it->call.client) && is_one_program(it->path, path);
+}
+
+/* Compilers begin with what calls from number *next on will try, as far as they are idle,
+ * so that nobody waits for them then. */
+static void build_ahead(struct mmt_run *run, const char *path, size_t *next)
+{
+    const struct mmt_recording *recording = &run->recorded.recording;
+    struct mmt_config configs[MOST_PROMISING];
+    bool idle = true;
+    for (; *next < recording->count; *next += idle) {
+        const struct mmt_recorded *it = &recording->list[*next];
+        for (int i = 0; i < count_modes(run, &it->call.problem) && is_of(it, path); i++) {
+            const struct question q = question_of(it, modes_of[i]);
+            idle = idle && mmt_tune_build_ahead(run, &q.call.problem, configs,
+                                                list_promising(run, &q, configs));
+        }
+        if (!idle)
+            return;
+    }
 }
 
 /* Those whose library is in the folder of that path. */
@@ -369,14 +425,17 @@ static mmt_status judge_program(struct mmt_run *run, const char *path, mmt_error
 {
     const struct mmt_recording *recording = &run->recorded.recording;
     mmt_status status = MMT_OK;
+    size_t ahead = 0;
     for (size_t i = 0; i < recording->count && !status; i++) {
         const struct mmt_recorded *it = &recording->list[i];
-        if (!mmt_caller_of(it->call.client) || !is_one_program(it->path, path))
+        if (!is_of(it, path))
             continue;
-        if (is_over(run))
-            run->recorded.left++;
-        else
-            status = judge_modes(run, it, err);
+        if (is_over(run)) {
+            run->recorded.left += !has_verdict(run, it);
+            continue;
+        }
+        build_ahead(run, path, &ahead);
+        status = judge_modes(run, it, err);
     }
     return status;
 }
@@ -391,28 +450,39 @@ static bool is_first(const struct mmt_recording *recording, size_t at)
     return mmt_caller_of(recording->list[at].call.client);
 }
 
-/* A process holds the libraries of one program; nobody holds any yet. */
+static bool is_of_several(struct mmt_run *run)
+{
+    if (strcmp(run->device.caps.uuid, MMT_SEVERAL_CARDS))
+        return false;
+    mmt_report_note(run,
+                    "'%s' is of several cards, and a verdict is of one; -o names a "
+                    "file of this card's own",
+                    run->files.path);
+    return true;
+}
+
+/* A process holds the libraries of one program. The first has none yet; later ones may
+ * hold the yardstick's. */
 mmt_status mmt_tune_verdicts(struct mmt_run *run, mmt_error *err)
 {
     const struct mmt_recording *recording = &run->recorded.recording;
-    bool opened = false;
+    const bool is_first_time = run->phase == MMT_PHASE_FIRST_VERDICTS;
+    bool held = !is_first_time;
     mmt_status status = MMT_OK;
-    if (!strcmp(run->device.caps.uuid, MMT_SEVERAL_CARDS)) {
-        mmt_report_note(run,
-                        "'%s' is of several cards, and a verdict is of one; -o names a "
-                        "file of this card's own",
-                        run->files.path);
+    if (is_of_several(run))
         return MMT_OK;
-    }
+    run->recorded.left = 0;
     for (size_t i = 0; i < recording->count && !status; i++) {
         if (!is_first(recording, i))
             continue;
-        if (opened && !mmt_pool_renew(&run->pool))
+        if (held && !mmt_pool_renew(&run->pool))
             break;
-        opened = true;
+        held = true;
         status = judge_program(run, recording->list[i].path, err);
     }
-    if (run->recorded.left && !mmt_pool_interrupts())
+    if (is_first_time && held && !status && !run->pool.broken.status)
+        mmt_pool_renew(&run->pool);
+    if (!is_first_time && run->recorded.left && !mmt_pool_interrupts())
         mmt_report_note(
             run,
             "%d kinds of calls have no verdict yet: the same command goes on, "

@@ -118,6 +118,10 @@ def test_environment():
                 "MMTUNE_RUN_F32": "emulated", "MMTUNE_RUN_WORKSPACE": str(64 << 20), "MMTUNE_RUN_WAIT": "60",
                 "MMTUNE_RECORD": "1"}
     check(expected.items() <= asked.items(), f"{asked}")
+    own = variables_of("--f32", "emulated", CUBLAS_WORKSPACE_CONFIG=":16:8")
+    check(asked["CUBLAS_WORKSPACE_CONFIG"] == ":65536:1" and own["CUBLAS_WORKSPACE_CONFIG"] == ":16:8" and
+          "CUBLAS_WORKSPACE_CONFIG" not in plain, "room for slices, in KiB, unless the program's user says")
+    check(variables_of("--f32", "emulated")["CUBLAS_WORKSPACE_CONFIG"] == ":524288:1", "512 MiB")
     inner = variables_of(MMTUNE_RUN_RECORD="1", MMTUNE_RUN_F32="emulated")
     check("MMTUNE_RUN_RECORD" not in inner and "MMTUNE_RUN_F32" not in inner, "nothing of a run around it")
 
