@@ -135,23 +135,33 @@ static void make_id(char id[48])
              (unsigned long) getpid());
 }
 
-/* Kernels that emulate f32 keep the slices of both factors in the program's workspace:
- * what cuBLAS, and PyTorch for it, allocate by this variable. */
-static void widen_workspace(const struct request *request)
+static void set_kibibytes(const char *name, const char *before, int64_t bytes,
+                          const char *behind)
 {
-    const int64_t usual = INT64_C(512) << 20;
     char value[48];
-    if (!request->f32 || strcmp(request->f32, "emulated"))
-        return;
-    snprintf(value, sizeof value, ":%lld:1",
-             (long long) ((request->has_workspace ? request->workspace : usual) >> 10));
-    setenv("CUBLAS_WORKSPACE_CONFIG", value, 0);
+    snprintf(value, sizeof value, "%s%lld%s", before, (long long) (bytes >> 10), behind);
+    setenv(name, value, 0);
+}
+
+/* A graph's workspace must be the program's, which PyTorch allocates by these variables.
+ * It gives cuBLASLt 1 MiB: factors whose rows are not aligned have no room there to be
+ * packed. Kernels that emulate f32 keep the slices of both factors in it. */
+static void widen_workspaces(const struct request *request)
+{
+    const int64_t usual = INT64_C(32) << 20, for_slices = INT64_C(512) << 20;
+    const bool emulated = request->f32 && !strcmp(request->f32, "emulated");
+    const int64_t bytes = !emulated                ? usual
+                          : request->has_workspace ? request->workspace
+                                                   : for_slices;
+    set_kibibytes("CUBLASLT_WORKSPACE_SIZE", "", bytes, "");
+    if (emulated)
+        set_kibibytes("CUBLAS_WORKSPACE_CONFIG", ":", bytes, ":1");
 }
 
 static void set_options(const struct request *request, const char *id)
 {
     char bytes[32], seconds[32];
-    widen_workspace(request);
+    widen_workspaces(request);
     snprintf(bytes, sizeof bytes, "%lld", (long long) request->workspace);
     snprintf(seconds, sizeof seconds, "%.17g", request->wait);
     set("MMTUNE_RUN_ID", id);

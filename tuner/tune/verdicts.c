@@ -8,10 +8,12 @@
 #include "tuner/bench/caller.h"
 #include "tuner/tune/tune.h"
 
-/* Seconds of sampling, and what a verdict takes besides; a part of the budget that all
- * may take at most, since a call without a verdict gains nothing; and a worker may take
- * so many times a candidate's limit, as loading a large library from a disk is slow. */
-static const double sampling = 0.4, besides = 0.2, part_of_budget = 0.6, patience = 6;
+/* Seconds of sampling, and what a verdict takes besides; parts of the budget that all may
+ * take at most, since a call without a verdict gains nothing, and those of goals again;
+ * and a worker may take so many times a candidate's limit, as loading a large library
+ * from a disk is slow. */
+static const double sampling = 0.4, besides = 0.2, part_of_budget = 0.6,
+                    part_again = 0.15, patience = 6;
 
 /* Kernels of known portfolios that are timed for a call, and seconds for each. */
 enum { MOST_PROMISING = 4 };
@@ -39,13 +41,8 @@ static int count_modes(const struct mmt_run *run, const mmt_problem *problem)
 
 double mmt_tune_verdicts_seconds(const struct mmt_run *run)
 {
-    double seconds = 0;
-    for (int i = 0; i < run->goals.count; i++) {
-        const mmt_problem *problem = &run->goals.list[i];
-        seconds += count_modes(run, problem) * (sampling + besides) +
-                   mmt_tune_setting_up(problem);
-    }
-    return fmin(seconds, mmt_tune_first_verdicts_seconds(run) / 2);
+    return fmin(run->goals.count * (sampling + besides),
+                part_again * run->options.budget.seconds);
 }
 
 double mmt_tune_first_verdicts_seconds(const struct mmt_run *run)

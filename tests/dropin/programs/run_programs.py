@@ -118,10 +118,13 @@ def test_environment():
                 "MMTUNE_RUN_F32": "emulated", "MMTUNE_RUN_WORKSPACE": str(64 << 20), "MMTUNE_RUN_WAIT": "60",
                 "MMTUNE_RECORD": "1"}
     check(expected.items() <= asked.items(), f"{asked}")
-    own = variables_of("--f32", "emulated", CUBLAS_WORKSPACE_CONFIG=":16:8")
-    check(asked["CUBLAS_WORKSPACE_CONFIG"] == ":65536:1" and own["CUBLAS_WORKSPACE_CONFIG"] == ":16:8" and
-          "CUBLAS_WORKSPACE_CONFIG" not in plain, "room for slices, in KiB, unless the program's user says")
-    check(variables_of("--f32", "emulated")["CUBLAS_WORKSPACE_CONFIG"] == ":524288:1", "512 MiB")
+    def sizes(it):
+        return it.get("CUBLASLT_WORKSPACE_SIZE"), it.get("CUBLAS_WORKSPACE_CONFIG")
+    check(sizes(plain) == ("32768", None), f"room to pack factors, in KiB: {sizes(plain)}")
+    check(sizes(asked) == ("65536", ":65536:1"), f"room for slices: {sizes(asked)}")
+    check(sizes(variables_of("--f32", "emulated")) == ("524288", ":524288:1"), "512 MiB of them")
+    own = variables_of("--f32", "emulated", CUBLASLT_WORKSPACE_SIZE="2", CUBLAS_WORKSPACE_CONFIG=":16:8")
+    check(sizes(own) == ("2", ":16:8"), f"what the user says stays: {sizes(own)}")
     inner = variables_of(MMTUNE_RUN_RECORD="1", MMTUNE_RUN_F32="emulated")
     check("MMTUNE_RUN_RECORD" not in inner and "MMTUNE_RUN_F32" not in inner, "nothing of a run around it")
 
