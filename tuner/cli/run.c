@@ -145,23 +145,31 @@ static void set_kibibytes(const char *name, const char *before, int64_t bytes,
 
 /* A graph's workspace must be the program's, which PyTorch allocates by these variables.
  * It gives cuBLASLt 1 MiB: factors whose rows are not aligned have no room there to be
- * packed. Kernels that emulate f32 keep the slices of both factors in it. */
-static void widen_workspaces(const struct request *request)
+ * packed. More than cuBLAS's own, 8 MiB on most cards, must lie apart from that. */
+static void widen_workspace(void)
 {
-    const int64_t usual = INT64_C(32) << 20, for_slices = INT64_C(512) << 20;
-    const bool emulated = request->f32 && !strcmp(request->f32, "emulated");
-    const int64_t bytes = !emulated                ? usual
-                          : request->has_workspace ? request->workspace
-                                                   : for_slices;
+    if (secure_getenv("CUBLASLT_WORKSPACE_SIZE"))
+        return;
+    set_kibibytes("CUBLASLT_WORKSPACE_SIZE", "", INT64_C(32) << 20, "");
+    setenv("TORCH_CUBLASLT_UNIFIED_WORKSPACE", "0", 0);
+}
+
+/* Kernels that emulate f32 keep the slices of both factors there. */
+static void make_room_for_slices(const struct request *request)
+{
+    const int64_t usual = INT64_C(512) << 20,
+                  bytes = request->has_workspace ? request->workspace : usual;
+    set_kibibytes("CUBLAS_WORKSPACE_CONFIG", ":", bytes, ":1");
     set_kibibytes("CUBLASLT_WORKSPACE_SIZE", "", bytes, "");
-    if (emulated)
-        set_kibibytes("CUBLAS_WORKSPACE_CONFIG", ":", bytes, ":1");
 }
 
 static void set_options(const struct request *request, const char *id)
 {
     char bytes[32], seconds[32];
-    widen_workspaces(request);
+    if (request->f32 && !strcmp(request->f32, "emulated"))
+        make_room_for_slices(request);
+    else
+        widen_workspace();
     snprintf(bytes, sizeof bytes, "%lld", (long long) request->workspace);
     snprintf(seconds, sizeof seconds, "%.17g", request->wait);
     set("MMTUNE_RUN_ID", id);

@@ -118,13 +118,17 @@ def test_environment():
                 "MMTUNE_RUN_F32": "emulated", "MMTUNE_RUN_WORKSPACE": str(64 << 20), "MMTUNE_RUN_WAIT": "60",
                 "MMTUNE_RECORD": "1"}
     check(expected.items() <= asked.items(), f"{asked}")
-    def sizes(it):
-        return it.get("CUBLASLT_WORKSPACE_SIZE"), it.get("CUBLAS_WORKSPACE_CONFIG")
-    check(sizes(plain) == ("32768", None), f"room to pack factors, in KiB: {sizes(plain)}")
-    check(sizes(asked) == ("65536", ":65536:1"), f"room for slices: {sizes(asked)}")
-    check(sizes(variables_of("--f32", "emulated")) == ("524288", ":524288:1"), "512 MiB of them")
-    own = variables_of("--f32", "emulated", CUBLASLT_WORKSPACE_SIZE="2", CUBLAS_WORKSPACE_CONFIG=":16:8")
-    check(sizes(own) == ("2", ":16:8"), f"what the user says stays: {sizes(own)}")
+    def sizes(*words, **variables):
+        it = variables_of(*words, **variables)
+        return [it.get(name) for name in ("CUBLASLT_WORKSPACE_SIZE", "TORCH_CUBLASLT_UNIFIED_WORKSPACE",
+                                          "CUBLAS_WORKSPACE_CONFIG")]
+    check(sizes() == ["32768", "0", None], f"room to pack factors, in KiB: {sizes()}")
+    slices = sizes("--f32", "emulated")
+    check(slices == ["524288", None, ":524288:1"], f"room for slices: {slices}")
+    slices = sizes("--f32", "emulated", "--workspace", "64M")
+    check(slices == ["65536", None, ":65536:1"], f"as much as is asked for: {slices}")
+    own = sizes(CUBLASLT_WORKSPACE_SIZE="2") + sizes("--f32", "emulated", CUBLAS_WORKSPACE_CONFIG=":16:8")[2:]
+    check(own == ["2", None, None, ":16:8"], f"what the user says stays: {own}")
     inner = variables_of(MMTUNE_RUN_RECORD="1", MMTUNE_RUN_F32="emulated")
     check("MMTUNE_RUN_RECORD" not in inner and "MMTUNE_RUN_F32" not in inner, "nothing of a run around it")
 
