@@ -187,7 +187,7 @@ typedef struct CUlaunchConfig_st {
     unsigned numAttrs;
 } CUlaunchConfig;
 
-/* The driver refuses one that is not aligned to 64 bytes. */
+/* The driver demands an alignment of 64 bytes; CUDA 13's header gives 128. */
 typedef struct CUtensorMap_st {
     uint64_t opaque[16] __attribute__((aligned(128)));
 } CUtensorMap;

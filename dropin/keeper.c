@@ -50,7 +50,9 @@ static const mmt_plan *make_plan(const struct mmt_calls *calls, mmt_device *devi
                                  const struct mmt_verdict *verdict)
 {
     mmt_plan_options options = mmt_plan_defaults();
-    const size_t given = verdict->call.workspace;
+    const struct mmt_call *call = &verdict->call;
+    const bool most = verdict->f32_mode == MMT_F32_EMULATED && call->most_workspace;
+    const size_t given = most ? call->most_workspace : call->workspace;
     mmt_error err;
 
     options.max_workspace = given ? given : calls->options.workspace;

@@ -103,9 +103,7 @@ static const char *ask_modes(void *handle, int *math, int *pointers)
     __typeof__(&cublasGetPointerMode_v2) ask_pointers = MMT_REAL(cublasGetPointerMode_v2);
     const bool told = ask_math && ask_pointers && handle && !ask_math(handle, math) &&
                       !ask_pointers(handle, pointers);
-    return !told                            ? ""
-           : leaves_multiprocessors(handle) ? "a count of multiprocessors"
-                                            : NULL;
+    return !told ? "" : leaves_multiprocessors(handle) ? "an SM count target" : NULL;
 }
 
 static int serve(const struct arguments *g)

@@ -44,7 +44,7 @@ static const char *check_desc(const struct mmt_desc *desc, const struct mmt_layo
     if (desc->emulation)
         return "emulation";
     if (desc->shares)
-        return "a count of multiprocessors, or counters of chunks";
+        return "an SM count target, or counters of chunks";
     if (!(desc->epilogue & LT_EPILOGUE_BIAS))
         return NULL;
     if (!desc->bias)

@@ -200,6 +200,7 @@ static struct handle *make_handle(const void *handle, void *context)
             continue;
         atomic_store_explicit(&it->context, context, memory_order_relaxed);
         atomic_store_explicit(&it->address, 0, memory_order_relaxed);
+        atomic_store_explicit(&it->bytes, 0, memory_order_relaxed);
         return it;
     }
     return NULL;

@@ -9,6 +9,8 @@
 Everything is C's libmmtune, which this package opens; errors are exceptions with its sentences, all of mmtune.Error.
 Matrices are row-major. Shapes are those of numpy.matmul, sizes are bytes, times say their unit.
 """
+import dataclasses
+
 from ._device import Buffer, Device, DeviceInfo, device, devices
 from ._errors import (ArgumentError, ArgumentTypeError, CompileError, DeviceError, Error, FileError, FormatError,
                       NotFoundError, OutOfMemoryError, UnsupportedError)
@@ -23,5 +25,6 @@ __all__ = ["ArgumentError", "ArgumentTypeError", "Buffer", "CompileError", "Devi
            "UnsupportedError", "__version__", "device", "devices", "forget_plans", "matmul", "tune"]
 
 for _public in (globals()[_name] for _name in __all__):
-    if callable(_public):
+    # The annotations of dataclasses are read in the module that they name.
+    if callable(_public) and not dataclasses.is_dataclass(_public):
         _public.__module__ = "mmtune"  # what help and errors call it

@@ -184,7 +184,7 @@ class TorchKind(Kind):
                                 "tensor of its own", name)
         if not _has_storage(array):
             raise ArgumentTypeError(f"{name} is a tensor inside of torch.vmap or another transform, whose elements "
-                                    "have no place of their own; torch.ops.mmtune (import mmtune.torch) takes it", name)
+                                    "have no storage; torch.ops.mmtune (import mmtune.torch) takes it", name)
         return View(tuple(array.shape), tuple(array.stride()), _type_of_elements(array.dtype, name))
 
     def device_of(self, signature: Any) -> int:
@@ -296,7 +296,7 @@ class DlpackKind(Kind):
         try:
             view: View = self.look(array)[1][0]
         except BufferError as error:
-            raise ArgumentError(f"{name} does not give its memory away by __dlpack__: {error}", name) from None
+            raise ArgumentError(f"{name} cannot be exported by __dlpack__: {error}", name) from None
         return view
 
     def device_of(self, signature: Any) -> int:

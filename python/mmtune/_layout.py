@@ -78,7 +78,7 @@ def extent(view: View) -> int:
 
 
 def _repeats(view: View) -> bool:
-    """Whether elements share their place: a stride is shorter than what the shorter strides span. (Those that are
+    """Whether elements overlap: a stride is shorter than what the shorter strides span. (Those that are
     woven into one another without meeting count, too.)"""
     span = 1
     for stride, size in sorted((abs(stride), size) for size, stride in zip(view.shape, view.strides) if size > 1):
@@ -89,10 +89,10 @@ def _repeats(view: View) -> bool:
 
 
 def check_distinct(out: View) -> None:
-    """Refuses an out whose elements share their place."""
+    """Refuses an out whose elements overlap."""
     if _repeats(out):
-        raise ArgumentError(f"out has the shape {out.shape} and strides of {out.strides} elements, so that some share "
-                            "their place; each needs one of its own", "out")
+        raise ArgumentError(f"out has the shape {out.shape} and strides of {out.strides} elements, so that some "
+                            "overlap; each needs memory of its own", "out")
 
 
 def _meet(x: View, at_x: int, y: View, at_y: int) -> bool:
@@ -256,7 +256,7 @@ def lay_out(a: View, b: View, out: Optional[View] = None, bias: Optional[View] =
     first, second = ("b", "a") if swapped else ("a", "b")
     (trans_a, lda), (trans_b, ldb) = _ld(first, left), _ld(second, right)
     if ldc and ldc < matrix.columns or any(dim[3] == 0 for dim in dims):
-        raise Unfit("out", "elements share their place")
+        raise Unfit("out", "elements overlap")
 
     dims.sort(key=lambda dim: dim[0])
     count, of_a, of_b, of_c = dims.pop() if dims else (1, 0, 0, 0)

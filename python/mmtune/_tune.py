@@ -19,10 +19,11 @@ Shape = Union[str, Sequence[int]]
 def _shape(shape: Shape) -> str:
     if isinstance(shape, str) and shape and "," not in shape:
         return shape
-    if isinstance(shape, str) or not isinstance(shape, Sequence) or len(shape) not in (3, 4):
+    sizes = tuple(shape) if isinstance(shape, Iterable) and not isinstance(shape, str) else ()
+    if len(sizes) not in (3, 4):
         raise ArgumentError(f"a shape is {shape!r}; it is (m, n, k), (m, n, k, batch) or a text as '1-64x4096x4096'",
                             "shapes")
-    return "x".join(str(whole(size, "a size of shapes", 1)) for size in shape)
+    return "x".join(str(whole(size, "a size of shapes", 1)) for size in sizes)
 
 
 def _shapes(shapes: Union[str, Iterable[Shape]]) -> str:

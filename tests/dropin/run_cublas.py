@@ -153,8 +153,8 @@ def test_features():
     check(fates == {(client, problem): {"taken": 1} for client in ("cublas", "cublaslt")}, f"{fates}")
     check([counts.get(name) for name in ("cublasGemmEx", "cublasSgemm_v2", "cublasLtMatmul")] == [3, 3, 5], f"{counts}")
     for line in (("1 calls", "math mode"), ("2 calls", "compute type"), ("1 calls", "C apart from D"),
-                 ("3 calls", "a count of multiprocessors"),
-                 ("4 calls", "a count of multiprocessors, or counters of chunks")):
+                 ("3 calls", "an SM count target"),
+                 ("4 calls", "an SM count target, or counters of chunks")):
         check(f"{line[0]} passed, since they have what is not served: {line[1]}\n" in said, said)
 
 
@@ -271,6 +271,10 @@ def test_record():
     check(timed == 10 and abs(ns - 3e6) < 1e4, f"{run.lines}")
     become(("count=5,capture=1", problem[5:], "recorded", 5), MMTUNE_RUN_RECORD="1")
     check(not any("timed" in line for line in run.lines), f"{run.lines}")
+    become(("count=1,ws=4096,destroy=1", problem[5:], "recorded"), ("n=13", "f32 nn 13x16x20", "recorded"),
+           MMTUNE_RUN_RECORD="1")
+    given = {line["call"]: line.get("workspace") for line in run.lines}
+    check(given == {problem: 4096, "gemm f32 nn 13x16x20": None}, f"another handle at that address has none: {given}")
 
 
 def test_check():

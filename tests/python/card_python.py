@@ -6,8 +6,8 @@
 Products of all three beside references in double precision (types, transposes, batches, strides, bias, activation,
 out, streams, graphs), mmtune.torch with its gradients and under torch.compile, then what a call costs the host beside
 a bare ctypes call and torch.matmul. Each section is a process of its own, and each check behind one that failed gets
-another, so that it fails alone; what has not ended when the seconds are over is stopped. A table is printed last; exits 1 where something is not so, 77 where there
-is no card. `--place cpu` tries the script itself on tensors of the CPU and device 0."""
+another, so that it fails alone; what has not ended when the seconds are over is stopped. A table is printed last;
+exits 1 where something is not so, 77 where there is no card. `--place cpu` tries the script itself on tensors of the CPU and device 0."""
 import argparse
 import concurrent.futures
 import ctypes

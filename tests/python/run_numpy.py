@@ -121,7 +121,7 @@ def test_refusals():
     refused(ValueError, "activation is 'tanh'", a, b[:, :0], activation="tanh")
     for strides in ((0, 4), (4, 4)):
         out = np.lib.stride_tricks.as_strided(np.zeros(9, np.float32), (5, 3), strides)
-        refused(ValueError, "some share their place", a, b, out=out)
+        refused(ValueError, "some overlap", a, b, out=out)
     refused(ValueError, "takes (3,) or (5, 1)", a, b, bias=made(4))
     refused(ValueError, "there is no out to read", a, b, beta=1)
     refused(ValueError, "out has the shape (5, 4)", a, b, out=np.zeros((5, 4), np.float32))
@@ -231,7 +231,7 @@ def test_plans():
 
 def test_profiles():
     path = pathlib.Path(home, "mine.json")
-    profile = mmtune.tune([(96, 80, 64)], device=DEVICE, budget="4c", output=path, quiet=True,
+    profile = mmtune.tune(np.array([[96, 80, 64]]), device=DEVICE, budget="4c", output=path, quiet=True,
                           options=["--limit", "60s"])
     rows = profile.table()
     check([(row["m"], row["n"], row["k"], row["type"]) for row in rows] == [(96, 80, 64, "f32")], f"{rows}")

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import typing
 
 SOURCE, *COMPILER = sys.argv[1:]
 sys.path.insert(0, os.path.join(SOURCE, "tests/tuner"))
@@ -65,6 +66,7 @@ check(mmtune.__version__ == ".".join(parts), f"the library is {mmtune.__version_
 problem = mmtune.Problem(5, 6, 7, "f16", trans_b=True, bias="n", activation="gelu", out="f32")._struct()
 check((problem.m, problem.n, problem.k, problem.trans_b, problem.bias, problem.activation, problem.out)
       == (5, 6, 7, 1, 2, 2, 0), "a Problem fills in the struct")
+check(typing.get_type_hints(mmtune.Problem)["m"] is int, "its annotations can be read")
 try:
     mmtune.Plan(4, 4, -1, device="null:sm_90")
     check(False, "k = -1 is refused")

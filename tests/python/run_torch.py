@@ -73,7 +73,7 @@ def test_refusals():
                         ("b has the layout torch.sparse_coo", lambda: mmtune.matmul(a, b.to_sparse())),
                         ("resolve_neg()", lambda: mmtune.matmul(torch._neg_view(a), b)),
                         ("a has elements of torch.complex64", lambda: mmtune.matmul(a + 0j, b + 0j)),
-                        ("some share their place", lambda: mmtune.matmul(a, b, out=made(1, 3).expand(5, 3))),
+                        ("some overlap", lambda: mmtune.matmul(a, b, out=made(1, 3).expand(5, 3))),
                         ("inside of torch.vmap", lambda: torch.vmap(mmtune.matmul)(made(2, 5, 7), made(2, 7, 3)))):
         mmtune.matmul(a, b)  # a plan for these very signatures is there
         raises(wrong, words, call)

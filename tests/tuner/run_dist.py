@@ -33,7 +33,7 @@ def run(*words, cwd=None):
 
 
 def make_project(top, name, wrap):
-    """A project that has the wrap of docs/manual/ship.md; returns its folder."""
+    """A project that has the wrap of docs/manual/find.md; returns its folder."""
     folder = os.path.join(top, name)
     os.makedirs(folder + "/subprojects/packagefiles")
     write(folder, "meson.build", BUILD_FILE)

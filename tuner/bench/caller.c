@@ -11,3 +11,10 @@ const struct mmt_caller *mmt_caller_of(enum mmt_client client)
             return callers[i];
     return NULL;
 }
+
+size_t mmt_caller_room(const struct mmt_caller *caller, const struct mmt_call *call,
+                       bool emulates)
+{
+    return emulates && call->most_workspace ? call->most_workspace
+                                            : caller->workspace(call);
+}

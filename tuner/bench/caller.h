@@ -52,6 +52,12 @@ struct mmt_caller {
     void (*close)(void *self);
 };
 
+/* Bytes of workspace that the calls of a kind leave to ours: what each has. Kernels that
+ * emulate f32 may take what some of them have, and leave the others to the library: they
+ * need more than usual. */
+size_t mmt_caller_room(const struct mmt_caller *caller, const struct mmt_call *call,
+                       bool emulates);
+
 /* NULL where nobody calls a client's library here. */
 const struct mmt_caller *mmt_caller_of(enum mmt_client client);
 

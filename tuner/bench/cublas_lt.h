@@ -122,8 +122,8 @@ struct mmt_lt_product {
     struct mmt_lt_layout *first, *second, *product; /* our B, our A, C */
 };
 
-/* Without an epilogue; by a cublasComputeType_t, which scalars have the type of. To be
- * freed also on failure. */
+/* Without an epilogue. `compute` is a cublasComputeType_t: alpha and beta are f16 under
+ * those of 16F, else as mmt_type_scalar has them. To be freed also on failure. */
 mmt_status mmt_lt_product_make(const struct mmt_lt_functions *functions,
                                const mmt_problem *problem, int compute,
                                struct mmt_lt_product *out, mmt_error *err);

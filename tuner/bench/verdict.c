@@ -185,7 +185,8 @@ static mmt_status make_plan(struct match *match, const struct mmt_config *config
 {
     struct mmt_session *session = match->session;
     mmt_plan_options options = mmt_plan_defaults();
-    options.max_workspace = match->caller->workspace(match->call);
+    options.max_workspace = mmt_caller_room(
+        match->caller, match->call, mmt_config_in_slices(config, session->problem.type));
     options.aligned_only = 1;
     match->plan = mmt_plan_of(session->device, config, &session->problem, &options, err);
     return match->plan ? mmt_session_workspace(session, mmt_plan_workspace(match->plan),

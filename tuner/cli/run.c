@@ -157,8 +157,9 @@ static void widen_workspace(void)
 /* Kernels that emulate f32 keep the slices of both factors there. */
 static void make_room_for_slices(const struct request *request)
 {
-    const int64_t usual = INT64_C(512) << 20,
-                  bytes = request->has_workspace ? request->workspace : usual;
+    const int64_t usual = INT64_C(512) << 20, least = INT64_C(32) << 20,
+                  asked = request->has_workspace ? request->workspace : usual,
+                  bytes = asked > least ? asked : least;
     set_kibibytes("CUBLAS_WORKSPACE_CONFIG", ":", bytes, ":1");
     set_kibibytes("CUBLASLT_WORKSPACE_SIZE", "", bytes, "");
 }

@@ -242,7 +242,8 @@ static const struct row {
                           "an NVTX range around each call that is taken over" },
     [MMT_OPTION_WORKSPACE] = { "--workspace", 0, "BYTES", mmt_option_read_bytes, "run",
                                "of a device that our kernels may take in all; default: "
-                               "256M",
+                               "256M. With --f32 emulated also of the program's own "
+                               "workspace; default: 512M",
                                NULL, 0, 1000000000000000 },
     [MMT_OPTION_WAIT] = { "--wait", 0, "SECONDS", mmt_option_read_seconds, "run",
                           "that the program's first call may wait until kernels are "

@@ -58,9 +58,9 @@ bool mmt_tune_would_slow(const struct mmt_run *run, const struct mmt_record *win
 /* ---- verdicts (verdicts.c) ----------------------------------------------------------
  */
 
-/* Seconds that they may take before the goals are searched; and that are kept for those
- * that the goals' winners change. */
-double mmt_tune_first_verdicts_seconds(const struct mmt_run *run);
+/* The part of the goals' time that they may take first, since a call without a verdict
+ * gains nothing; and seconds that are kept for those that the goals' winners change. */
+extern const double mmt_tune_first_verdicts_part;
 double mmt_tune_verdicts_seconds(const struct mmt_run *run);
 
 /* Times ours and the library on each recorded call of a library, those first that took

@@ -176,16 +176,23 @@ static mmt_status prepare_tuning(struct mmt_run *run, mmt_error *err)
     if (!status)
         status = mmt_tune_set_goals(run, err);
     run->clock.verdicts_end = run->clock.first_verdicts_end = run->clock.ends;
-    if (run->options.recorded && isfinite(run->clock.ends)) {
+    if (run->options.recorded && isfinite(run->clock.ends))
         run->clock.ends -= mmt_tune_verdicts_seconds(run);
-        run->clock.first_verdicts_end = mmt_now() + mmt_tune_first_verdicts_seconds(run);
-    }
     run->clock.finish = run->clock.ends;
     run->clock.ends -= isfinite(run->clock.ends) ? mmt_tune_reserve(run) : 0;
     run->clock.ranges_end = run->clock.ends;
     run->clock.ends -= isfinite(run->clock.ends) ? mmt_tune_ranges_seconds(run) : 0;
     share_time(run);
+    if (isfinite(run->clock.goals_end))
+        run->clock.first_verdicts_end =
+            mmt_now() + mmt_tune_first_verdicts_part * (run->clock.goals_end - mmt_now());
     return status || run->options.recorded ? status : mmt_tune_plan_exploration(run, err);
+}
+
+static bool has_verdicts(const struct mmt_run *run)
+{
+    const struct mmt_verdicts_sum sum = mmt_tune_sum_verdicts(run);
+    return sum.ours || sum.theirs;
 }
 
 /* A run that was interrupted may well have had no time for a winner. */
@@ -194,7 +201,7 @@ static mmt_status require_winner(const struct mmt_run *run, mmt_error *err)
     for (int i = 0; i < run->goals.count; i++)
         if (mmt_tune_winner(run, &run->goals.list[i]))
             return MMT_OK;
-    if (mmt_pool_interrupts() || run->found)
+    if (mmt_pool_interrupts() || run->found || has_verdicts(run))
         return MMT_OK;
     if (!run->counts.tried)
         return mmt_fail(err, MMT_ERROR_NOT_FOUND,

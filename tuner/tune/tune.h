@@ -136,8 +136,8 @@ struct mmt_run_clock {
     double ends;               /* of all that is timed for shapes other than ranges */
     double ranges_end;         /* from `ends` to this ranges are timed */
     double finish;             /* from there to this kernels are verified wholly */
-    double first_verdicts_end; /* before goals, until then, programs' calls are timed */
-    double verdicts_end;       /* and again from `finish` to this */
+    double first_verdicts_end; /* of the verdicts before the goals */
+    double verdicts_end;       /* of those after them, from `finish` on */
     int64_t candidates_left;   /* of a budget of candidates */
     double last_status;        /* when progress was last said */
 };

@@ -8,15 +8,20 @@
 #include "tuner/bench/caller.h"
 #include "tuner/tune/tune.h"
 
-/* Seconds of sampling, and what a verdict takes besides; parts of the budget that all may
- * take at most, since a call without a verdict gains nothing, and those of goals again;
- * and a worker may take so many times a candidate's limit, as loading a large library
- * from a disk is slow. */
-static const double sampling = 0.4, besides = 0.2, part_of_budget = 0.6,
-                    part_again = 0.15, patience = 6;
+/* Seconds of sampling for a verdict, and besides. */
+static const double sampling = 0.4, besides = 0.2;
 
-/* Kernels of known portfolios that are timed for a call, and seconds for each. */
-enum { MOST_PROMISING = 4 };
+const double mmt_tune_first_verdicts_part = 0.7;
+
+/* Of the budget, at most, for verdicts after the goals. */
+static const double part_after = 0.15;
+
+/* Times a candidate's limit: loading a large library from a disk is slow. */
+static const double patience = 6;
+
+/* Kernels of known portfolios that are timed for a call, and seconds for each; and calls
+ * for which they are compiled ahead. */
+enum { MOST_PROMISING = 4, FAR_AHEAD = 32 };
 static const double promising_seconds = 0.05;
 
 /* A time of its own, not taken in turn with others', must be that much shorter. */
@@ -25,7 +30,6 @@ static const double alone = 1.03;
 /* One call under one mode. */
 struct question {
     const struct mmt_recorded *it;
-    struct mmt_call call; /* as recorded, but for its workspace */
     const struct mmt_caller *caller;
     const struct mmt_tune_called *called;
     mmt_f32_mode mode;
@@ -42,12 +46,7 @@ static int count_modes(const struct mmt_run *run, const mmt_problem *problem)
 double mmt_tune_verdicts_seconds(const struct mmt_run *run)
 {
     return fmin(run->goals.count * (sampling + besides),
-                part_again * run->options.budget.seconds);
-}
-
-double mmt_tune_first_verdicts_seconds(const struct mmt_run *run)
-{
-    return part_of_budget * run->options.budget.seconds;
+                part_after * run->options.budget.seconds);
 }
 
 /* ---- which library -------------------------------------------------------------------
@@ -138,17 +137,22 @@ static bool is_over(const struct mmt_run *run)
 /* ---- which kernel of ours ------------------------------------------------------------
  */
 
+static size_t room_of(const struct question *q)
+{
+    return mmt_caller_room(q->caller, &q->it->call, q->mode == MMT_F32_EMULATED);
+}
+
 /* Whether it computes a call within the caller's workspace and mode. */
 static bool is_allowed(const struct mmt_run *run, const struct question *q,
                        const struct mmt_config *config)
 {
     struct mmt_bound bound;
-    const mmt_problem *problem = &q->call.problem;
+    const mmt_problem *problem = &q->it->call.problem;
     if (q->mode == MMT_F32_STRICT && problem->type == MMT_F32 &&
         mmt_config_in_slices(config, MMT_F32))
         return false;
     return mmt_bind(config, problem, &run->device.caps, &bound) &&
-           bound.launches.workspace <= q->caller->workspace(&q->call) &&
+           bound.launches.workspace <= room_of(q) &&
            mmt_journal_whole(run->files.journal, problem, config) != MMT_WHOLE_WRONG;
 }
 
@@ -157,8 +161,8 @@ static bool is_allowed(const struct mmt_run *run, const struct question *q,
 static int list_promising(const struct mmt_run *run, const struct question *q,
                           struct mmt_config out[MOST_PROMISING])
 {
-    const mmt_problem *problem = &q->call.problem;
-    const struct mmt_terms terms = { .max_workspace = q->caller->workspace(&q->call),
+    const mmt_problem *problem = &q->it->call.problem;
+    const struct mmt_terms terms = { .max_workspace = room_of(q),
                                      .strict_f32 = q->mode == MMT_F32_STRICT };
     struct mmt_config all[MOST_PROMISING];
     const int found = mmt_select_candidates(run->files.layers, problem, &run->device.caps,
@@ -175,7 +179,7 @@ static int list_promising(const struct mmt_run *run, const struct question *q,
 static mmt_status time_promising(struct mmt_run *run, const struct question *q,
                                  mmt_error *err)
 {
-    const mmt_problem *problem = &q->call.problem;
+    const mmt_problem *problem = &q->it->call.problem;
     struct mmt_config configs[MOST_PROMISING];
     const int count = list_promising(run, q, configs);
     mmt_status status = MMT_OK;
@@ -218,7 +222,7 @@ static const struct mmt_record *best_record(const struct mmt_run *run,
     for (size_t i = 0; i < count; i++) {
         const struct mmt_record *r = &records[i];
         if (r->result.outcome == MMT_TIMED &&
-            mmt_problem_equal(&r->problem, &q->call.problem) &&
+            mmt_problem_equal(&r->problem, &q->it->call.problem) &&
             is_allowed(run, q, &r->config) && (!best || time_of(r) < time_of(best)))
             best = r;
     }
@@ -230,8 +234,8 @@ static const struct mmt_record *best_record(const struct mmt_run *run,
  * serves. */
 static bool pick_ours(const struct mmt_run *run, struct question *q)
 {
-    const mmt_problem *problem = &q->call.problem;
-    const struct mmt_terms terms = { .max_workspace = q->caller->workspace(&q->call),
+    const mmt_problem *problem = &q->it->call.problem;
+    const struct mmt_terms terms = { .max_workspace = room_of(q),
                                      .strict_f32 = q->mode == MMT_F32_STRICT };
     const struct mmt_entry *entry = mmt_tune_winner(run, problem);
     const struct mmt_record *record = best_record(run, q);
@@ -252,7 +256,7 @@ static bool pick_ours(const struct mmt_run *run, struct question *q)
 /* Whether a search proposed it: what was selected by others was verified wholly there. */
 static bool is_own(const struct mmt_run *run, const struct question *q)
 {
-    return mmt_journal_find(run->files.journal, &q->call.problem, &q->config);
+    return mmt_journal_find(run->files.journal, &q->it->call.problem, &q->config);
 }
 
 /* ---- one verdict ---------------------------------------------------------------------
@@ -260,7 +264,7 @@ static bool is_own(const struct mmt_run *run, const struct question *q)
 
 static struct mmt_verdict verdict_for(const struct mmt_run *run, const struct question *q)
 {
-    struct mmt_verdict verdict = { .call = q->call,
+    struct mmt_verdict verdict = { .call = q->it->call,
                                    .f32_mode = q->mode,
                                    .config = q->config };
     struct mmt_hash hash;
@@ -299,7 +303,6 @@ static bool time_call(struct mmt_run *run, const struct question *q,
     struct mmt_job job = job_for(run, q->it);
     struct mmt_event event;
     const struct mmt_result *results = event.reply.results;
-    job.call = q->call;
     job.count = 1;
     job.configs[0] = q->config;
     if (!mmt_pool_do(run, &job, limit_for(run, &job), &event))
@@ -308,7 +311,7 @@ static bool time_call(struct mmt_run *run, const struct question *q,
         results[1].outcome == MMT_TIMED) {
         verdict->ours = results[0].time.median;
         verdict->theirs = results[1].time.median;
-        if (q->call.client == MMT_CLIENT_CUBLASLT && q->it->timed)
+        if (q->it->call.client == MMT_CLIENT_CUBLASLT && q->it->timed)
             verdict->theirs = fmin(verdict->theirs, q->it->seconds / q->it->timed);
         return true;
     }
@@ -352,20 +355,6 @@ static mmt_status judge(struct mmt_run *run, struct question *q, mmt_error *err)
 /* ---- all of them ---------------------------------------------------------------------
  */
 
-/* Kernels that emulate f32 keep to the most workspace that the program gives, and leave
- * calls with less to the library: they need more than it usually has. */
-static struct question question_of(const struct mmt_recorded *it, mmt_f32_mode mode)
-{
-    struct question q = {
-        .it = it, .call = it->call, .caller = mmt_caller_of(it->call.client), .mode = mode
-    };
-    if (mode == MMT_F32_EMULATED && it->call.most_workspace) {
-        q.call.workspace = it->call.most_workspace;
-        q.call.most_workspace = 0;
-    }
-    return q;
-}
-
 static mmt_status judge_modes(struct mmt_run *run, const struct mmt_recorded *it,
                               mmt_error *err)
 {
@@ -377,8 +366,10 @@ static mmt_status judge_modes(struct mmt_run *run, const struct mmt_recorded *it
     if (!called || !called->name[0])
         return MMT_OK;
     for (int i = 0; i < modes && !status && !is_over(run); i++) {
-        struct question q = question_of(it, modes_of[i]);
-        q.called = called;
+        struct question q = { .it = it,
+                              .caller = mmt_caller_of(it->call.client),
+                              .called = called,
+                              .mode = modes_of[i] };
         status = judge(run, &q, err);
     }
     return status;
@@ -388,9 +379,10 @@ static bool has_verdict(const struct mmt_run *run, const struct mmt_recorded *it
 {
     const struct mmt_tune_called *called = find_called(run, it);
     const struct mmt_verdict *verdict;
-    return called && mmt_profile_verdict(run->files.profile, &it->call, MMT_F32_STRICT,
-                                         run->device.caps.driver, called->name,
-                                         &verdict) != MMT_FATE_UNKNOWN;
+    const enum mmt_fate fate = mmt_profile_verdict(
+        run->files.profile, &it->call, MMT_F32_STRICT, run->device.caps.driver,
+        called ? called->name : it->library, &verdict);
+    return fate == MMT_FATE_TAKEN || fate == MMT_FATE_SLOWER;
 }
 
 static bool is_of(const struct mmt_recorded *it, const char *path)
@@ -398,18 +390,21 @@ static bool is_of(const struct mmt_recorded *it, const char *path)
     return mmt_caller_of(it->call.client) && is_one_program(it->path, path);
 }
 
-/* Compilers begin with what calls from number *next on will try, as far as they are idle,
- * so that nobody waits for them then. */
-static void build_ahead(struct mmt_run *run, const char *path, size_t *next)
+/* Compilers begin with what the calls from number *next up to `end` will try, as far as
+ * they are idle, so that nobody waits for them then. Not where they share their cores
+ * with the device. */
+static void build_ahead(struct mmt_run *run, const char *path, size_t *next, size_t end)
 {
     const struct mmt_recording *recording = &run->recorded.recording;
     struct mmt_config configs[MOST_PROMISING];
-    bool idle = true;
-    for (; *next < recording->count; *next += idle) {
+    bool idle = !run->pool.shared;
+    for (; *next < end && *next < recording->count; *next += idle) {
         const struct mmt_recorded *it = &recording->list[*next];
         for (int i = 0; i < count_modes(run, &it->call.problem) && is_of(it, path); i++) {
-            const struct question q = question_of(it, modes_of[i]);
-            idle = idle && mmt_tune_build_ahead(run, &q.call.problem, configs,
+            const struct question q = { .it = it,
+                                        .caller = mmt_caller_of(it->call.client),
+                                        .mode = modes_of[i] };
+            idle = idle && mmt_tune_build_ahead(run, &q.it->call.problem, configs,
                                                 list_promising(run, &q, configs));
         }
         if (!idle)
@@ -431,7 +426,7 @@ static mmt_status judge_program(struct mmt_run *run, const char *path, mmt_error
             run->recorded.left += !has_verdict(run, it);
             continue;
         }
-        build_ahead(run, path, &ahead);
+        build_ahead(run, path, &ahead, i + FAR_AHEAD);
         status = judge_modes(run, it, err);
     }
     return status;
