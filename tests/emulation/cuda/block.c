@@ -37,9 +37,12 @@ struct arrival {
     int before;
 };
 
+/* Stacks and coroutines stay for the next blocks and launches: to make them takes longer
+ * than most kernels of tests. */
 struct thread {
     struct coroutine coroutine;
     void *stack;
+    bool idle; /* the coroutine waits for a block's start */
     bool done;
     const struct meeting *at; /* where it waits, if it has not happened more often */
     int times;
@@ -52,7 +55,7 @@ struct thread {
 
 /* The block that runs now. */
 static const struct emulate_launch *launch;
-static struct thread *threads;
+static struct thread threads[MAX_THREADS];
 static int num_threads, current, left;
 static jmp_buf scheduler;
 static struct meeting barrier, warps[MAX_THREADS / WARP];
@@ -252,14 +255,17 @@ static bool copy_for_arrival(void)
 
 /* ---- taking turns ---------------------------------------------------------------- */
 
+/* One block's thread after the other. */
 static void run_thread(void)
 {
-    launch->entry(launch->args);
-    threads[current].done = true;
-    left--;
-    if (left)
-        is_complete(&barrier, left);
-    coroutine_leave(&threads[current].coroutine, scheduler);
+    for (;;) {
+        launch->entry(launch->args);
+        threads[current].done = threads[current].idle = true;
+        left--;
+        if (left)
+            is_complete(&barrier, left);
+        coroutine_leave(&threads[current].coroutine, scheduler);
+    }
 }
 
 static void start_thread(int i)
@@ -270,7 +276,9 @@ static void start_thread(int i)
     t->at = NULL;
     t->group = t->first = t->last = 0;
     t->first_arrival = t->last_arrival = 0;
-    coroutine_create(&t->coroutine, t->stack, STACK, run_thread);
+    if (!t->idle)
+        coroutine_create(&t->coroutine, t->stack, STACK, run_thread);
+    t->idle = false;
 }
 
 static bool may_go_on(const struct thread *t)
@@ -316,21 +324,15 @@ static void run_block(bool backward)
                  left, blockIdx.x);
 }
 
-static bool make_threads(int count)
+static bool make_threads(unsigned count)
 {
-    num_threads = count;
-    threads = calloc((size_t) count, sizeof(*threads));
-    for (int i = 0; threads && i < count; i++)
-        if (!(threads[i].stack = malloc(STACK)))
+    if (count > MAX_THREADS)
+        return false;
+    num_threads = (int) count;
+    for (int i = 0; i < num_threads; i++)
+        if (!threads[i].stack && !(threads[i].stack = malloc(STACK)))
             return false;
-    return threads != NULL;
-}
-
-static void free_threads(void)
-{
-    for (int i = 0; threads && i < num_threads; i++)
-        free(threads[i].stack);
-    free(threads);
+    return true;
 }
 
 const char *emulate_run(const struct emulate_launch *what)
@@ -343,13 +345,13 @@ const char *emulate_run(const struct emulate_launch *what)
     late = turn % 2 == 0;
     gridDim = (struct emulate_index){ g[0], g[1], g[2] };
     blockDim = (struct emulate_index){ b[0], b[1], b[2] };
-    if (!make_threads((int) (b[0] * b[1] * b[2])))
+    if (!make_threads(b[0] * b[1] * b[2]))
         snprintf(complaint, sizeof(complaint),
-                 "out of memory for the threads of a block");
+                 "no memory for %u x %u x %u threads of a block, or more than %d", b[0],
+                 b[1], b[2], MAX_THREADS);
     for (unsigned i = 0; i < g[0] * g[1] * g[2] && !complaint[0]; i++) {
         blockIdx = (struct emulate_index){ i % g[0], i / g[0] % g[1], i / g[0] / g[1] };
         run_block(turn / 2 % 2);
     }
-    free_threads();
     return complaint[0] ? complaint : NULL;
 }
