@@ -122,6 +122,7 @@ UNITS = [
     (["tune", "--limit", "2m", "--budget", "20ms", "--device", "99"], 1, "99"),
     (["verify", "--limit", "90", "--device", "99"], 1, "99"),
     (["verify", "--limit", "1.5h", "--device", "99"], 1, "99"),
+    (["regret", "--limit", "90", "--device", "99"], 1, "99"),
     (["tune", "--limit", "20ms"], 2, "--limit is '20ms'", "from 1 s to 86400 s"),
     (["tune", "--limit", "5x"], 2, "--limit is '5x'", "20ms"),
     (["tune", "--limit", "m"], 2, "--limit is 'm'"),

@@ -22,6 +22,7 @@ struct request {
     bool types[MMT_NUM_TYPES];
     bool types_given, json;
     int64_t shapes, seed, budget;
+    double limit; /* seconds */
 };
 
 enum { MOST_COMPARED = MMT_MOST_RANKED + 2 };
@@ -353,7 +354,7 @@ static mmt_status prepare_regret(const struct request *request, struct mmt_run *
     run->options = (struct mmt_tune_options){ .device = request->device,
                                               .search = mmt_search_names[0],
                                               .seed = request->seed,
-                                              .limit = 20,
+                                              .limit = request->limit,
                                               .json = request->json,
                                               .quiet = true };
     mmt_status status = mmt_tune_find_device(run, err);
@@ -401,7 +402,7 @@ static int run_regret(const struct request *request)
 
 int mmt_verb_regret(int argc, char **argv)
 {
-    struct request request = { .shapes = 30, .seed = 1, .budget = 20 };
+    struct request request = { .shapes = 30, .seed = 1, .budget = 20, .limit = 20 };
     const struct mmt_take takes[] = {
         { .option = MMT_OPTION_DEVICE, .out = &request.device },
         { .option = MMT_OPTION_PROFILE, .out = &request.profile },
@@ -419,6 +420,10 @@ int mmt_verb_regret(int argc, char **argv)
           .what = "of candidates, 20 or 20c, that a fresh search tries for each shape; "
                   "default: 20; 0: no fresh search",
           .read = read_budget },
+        { .option = MMT_OPTION_LIMIT,
+          .out = &request.limit,
+          .what = "for building and timing what is compared on one shape; default: 20 s, "
+                  "and what the shape adds" },
         { .option = MMT_OPTION_JSON,
           .out = &request.json,
           .what = "JSON lines, one an event: each shape and its times, what is noted on "

@@ -197,7 +197,7 @@ static const struct row {
                                  "10 s",
                                  NULL, 0, 1000000 },
     [MMT_OPTION_LIMIT] = { "--limit", 0, "SECONDS", mmt_option_read_seconds,
-                           "tune, verify",
+                           "tune, verify, regret",
                            "after which a candidate is killed; default: 5 s, and what "
                            "the problem's size and the best so far add",
                            NULL, 1, 86400 },
