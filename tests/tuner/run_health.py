@@ -16,7 +16,8 @@ MMTUNE, FAKES, LIBRARIES = sys.argv[1:4]
 folder = tempfile.mkdtemp(prefix="mmtune-test-")
 CARDS = folder + "/cards"
 environment = dict(os.environ, XDG_CACHE_HOME=folder + "/cache", XDG_DATA_HOME=folder + "/data",
-                   MMT_FAKE_CARDS=CARDS, MMTUNE_NVRTC="")
+                   MMT_FAKE_CARDS=CARDS, MMT_FAKE_OBJECTS=folder + "/objects", MMTUNE_NVRTC="")
+os.mkdir(folder + "/objects")
 COOL, HOT = "0000:65:00.0 50 2000 0", "0000:65:00.0 92 1000 0x20"
 
 

@@ -127,26 +127,38 @@ static mmt_status write_source(const char *path, const char *text, mmt_error *er
     return good ? MMT_OK : mmt_fail(err, MMT_ERROR_IO, "%s cannot be written", path);
 }
 
+/* Under a name of the process first, so that others find it whole or not at all. */
+static mmt_status build_object(const char *text, const char *object, const char *entry,
+                               int sm, mmt_error *err)
+{
+    char source[4200], built[4200];
+
+    snprintf(source, sizeof(source), "%s.%d.cc", object, (int) getpid());
+    snprintf(built, sizeof(built), "%s.%d", object, (int) getpid());
+    mmt_status status = write_source(source, text, err);
+    if (!status)
+        status = run_compiler(source, built, entry, sm, err);
+    if (!status && rename(built, object))
+        status = mmt_fail(err, MMT_ERROR_IO, "%s cannot be written", object);
+    unlink(source);
+    return status;
+}
+
 /* Where the folder MMT_FAKE_OBJECTS is named, what was built before is there, and what is
  * built now stays: who has the objects needs no compiler. */
 static mmt_status build(struct library *library, const char *text, const char *entry,
                         int sm, mmt_error *err)
 {
     const char *objects = getenv("MMT_FAKE_OBJECTS");
-    char folder[] = "/tmp/mmtune-emulate-XXXXXX", name[33], source[4096], object[4096];
+    char folder[] = "/tmp/mmtune-emulate-XXXXXX", name[33], object[4096];
     mmt_status status = MMT_OK;
 
     if (!objects && !mkdtemp(folder))
         return mmt_fail(err, MMT_ERROR_IO, "%s cannot be made", folder);
     mmt_hash_print(library->hash, name);
-    snprintf(source, sizeof(source), "%s/%s.cc", objects ? objects : folder, name);
     snprintf(object, sizeof(object), "%s/%s.so", objects ? objects : folder, name);
-    if (access(object, R_OK)) {
-        status = write_source(source, text, err);
-        if (!status)
-            status = run_compiler(source, object, entry, sm, err);
-        unlink(source);
-    }
+    if (access(object, R_OK))
+        status = build_object(text, object, entry, sm, err);
     void *handle = status ? NULL : dlopen(object, RTLD_NOW | RTLD_LOCAL);
     if (!status && !handle)
         status = mmt_fail(err, MMT_ERROR_COMPILE, "%s", dlerror());
