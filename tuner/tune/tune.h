@@ -133,13 +133,12 @@ struct mmt_run_files {
 struct mmt_run_clock {
     double started;
     double goals_end, exploration_end, calibration_end;
-    double ends;               /* of all that is timed for shapes other than ranges */
-    double ranges_end;         /* from `ends` to this ranges are timed */
-    double finish;             /* from there to this kernels are verified wholly */
-    double first_verdicts_end; /* of the verdicts before the goals */
-    double verdicts_end;       /* of those after them, from `finish` on */
-    int64_t candidates_left;   /* of a budget of candidates */
-    double last_status;        /* when progress was last said */
+    double ends;       /* of all that is timed for shapes other than ranges */
+    double ranges_end; /* from `ends` to this ranges are timed */
+    double finish;     /* from there to this kernels are verified wholly */
+    double first_verdicts_end, verdicts_end; /* before goals; from `finish` on */
+    int64_t candidates_left;                 /* of a budget of candidates */
+    double last_status;                      /* when progress was last said */
 };
 
 /* How long pieces of work take in this run, in seconds. */
@@ -398,8 +397,7 @@ bool mmt_tune_is_meant(const struct mmt_run *run, const struct mmt_template *tem
 
 /* ---- what is compiled already --------------------------------------------------- */
 
-/* Notes that a configuration is compiled, in all specialisations that the problem needs.
- */
+/* Notes that a configuration is compiled, with what the problem specialises. */
 void mmt_tune_add_built(struct mmt_run *run, const mmt_problem *problem,
                         const struct mmt_config *config);
 
@@ -410,18 +408,15 @@ void mmt_tune_note_built(struct mmt_run *run, const struct mmt_event *event);
 bool mmt_tune_is_built(const struct mmt_run *run, const mmt_problem *problem,
                        const struct mmt_config *config);
 
-/* Has an idle worker compile a configuration, in all specialisations that the problem
- * needs. */
+/* Has an idle worker compile a configuration, with what the problem specialises. */
 void mmt_tune_compile(struct mmt_run *run, struct mmt_worker *worker,
                       const mmt_problem *problem, const struct mmt_config *config);
 
-/* Has idle workers compile what is neither built of these nor being built, and waits for
- * none; false where not all could be handed out. */
+/* Has idle workers compile what is neither built of these nor being built; the first
+ * waits for none, and is false where not all were handed out; the second waits for all,
+ * until a time of mmt_now(). */
 bool mmt_tune_build_ahead(struct mmt_run *run, const mmt_problem *problem,
                           const struct mmt_config *configs, int count);
-
-/* Compiles what is not built yet of these on all workers that compile, and waits for it,
- * until a time of mmt_now(). */
 void mmt_tune_build(struct mmt_run *run, const mmt_problem *problem,
                     const struct mmt_config *configs, int count, double ends);
 
