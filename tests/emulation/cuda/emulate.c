@@ -99,7 +99,7 @@ static mmt_status launch(struct mmt_function *base, const unsigned grid[3],
     const struct emulate_launch all = {
         .entry = function->kernel.entry,
         .args = args,
-        .shared = function->kernel.shared,
+        .shared = function->kernel.shared(),
         .shared_bytes = base->shared,
         .grid = { grid[0], grid[1], grid[2] },
         .block = { base->block[0], base->block[1], base->block[2] },

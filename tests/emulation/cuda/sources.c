@@ -163,9 +163,8 @@ static mmt_status build(struct library *library, const char *text, const char *e
     if (!status && !handle)
         status = mmt_fail(err, MMT_ERROR_COMPILE, "%s", dlerror());
     if (handle) {
-        void *(*shared)(void) = (void *(*) (void) ) dlsym(handle, "emulate_shared");
         library->kernel.entry = (emulate_entry *) dlsym(handle, "emulate_entry");
-        library->kernel.shared = shared();
+        library->kernel.shared = (void *(*) (void) ) dlsym(handle, "emulate_shared");
     }
     if (!objects) {
         unlink(object);

@@ -7,7 +7,7 @@
 
 struct emulate_kernel {
     emulate_entry *entry;
-    void *shared; /* of a block */
+    void *(*shared)(void); /* the block's, of the thread that asks: it launches */
 };
 
 /* Builds a text's kernel `entry`, or finds it again. It calls the functions of block.c,

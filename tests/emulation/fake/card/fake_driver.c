@@ -387,7 +387,7 @@ cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned g
     const struct emulate_launch launch = {
         .entry = function->kernel.entry,
         .args = args,
-        .shared = function->kernel.shared,
+        .shared = function->kernel.shared(),
         .shared_bytes = shared,
         .grid = { grid_x, grid_y, grid_z },
         .block = { block_x, block_y, block_z },
