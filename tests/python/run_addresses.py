@@ -4,7 +4,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tuner"))
-from checks import check, end, skip  # noqa: E402
+from checks import check, end, raises, skip  # noqa: E402
 
 import mmtune  # noqa: E402
 from mmtune import _device  # noqa: E402
@@ -26,14 +26,6 @@ class Array:
 class Stream:
     def __init__(self, address):
         self.cuda_stream = address
-
-
-def raises(kind, words, call):
-    try:
-        call()
-        check(False, f"refused: {words}")
-    except kind as error:
-        check(words in str(error), f"{words!r} is said: {type(error).__name__} {error}")
 
 
 A, B, OUT = 1 << 20, 2 << 20, 3 << 20

@@ -8,7 +8,7 @@ import sys
 import warnings
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tuner"))
-from checks import check, end, make_home, need_cpu_device, skip  # noqa: E402
+from checks import check, end, make_home, need_cpu_device, raises, skip  # noqa: E402
 
 if importlib.util.find_spec("torch") is None:
     skip("PyTorch is not here")
@@ -37,14 +37,6 @@ def leaves(*shapes):
 def near(got, want, what, tolerance=1e-4):
     good = got.shape == want.shape and torch.allclose(got.double(), want.double(), rtol=tolerance, atol=tolerance)
     check(good, f"{what}: {got}, should be {want}")
-
-
-def raises(kind, words, call):
-    try:
-        call()
-        check(False, f"refused: {words}")
-    except kind as error:
-        check(words in str(error), f"{words!r} is said: {type(error).__name__} {error}")
 
 
 def test_matmul():

@@ -19,6 +19,15 @@ def check(held, what):
     return held
 
 
+def raises(kind, words, call):
+    """Checks that a call raises that kind of exception, which says so."""
+    try:
+        call()
+        check(False, f"refused: {words}")
+    except kind as error:
+        check(words in str(error), f"{words!r} is said: {type(error).__name__} {error}")
+
+
 def expect(program, words, status, *said, env=None):
     """Runs the program, checks its exit status and that it says all that; returns its stdout."""
     done = subprocess.run([program, *words], capture_output=True, text=True, timeout=600, env=env)

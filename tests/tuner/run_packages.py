@@ -60,7 +60,7 @@ def try_pkg_config(version, *how, **variables):
 
 version = try_cmake(top + "/cmake")
 try_pkg_config(version, PKG_CONFIG_SYSROOT_DIR=top + "/root")
-moved = top + "/root/moved"
+moved = os.path.join(top, "root", "moved")
 os.rename(find("mmtune.h")[0].removesuffix("/include/mmtune/mmtune.h"), moved)
 try_cmake(top + "/cmake-moved")
 try_pkg_config(version, f"--define-variable=prefix={moved}")
