@@ -344,6 +344,15 @@ static inline const char *mmt_gemm_check_problem(int64_t blocks)
                               : NULL;
 }
 
+/* NULL if three bf16 slices for each f32 are nearer to the exact product than FFMA. */
+static inline const char *mmt_gemm_check_slices(const mmt_problem *p)
+{
+    enum { LEAST_STEPS = 16 };
+    return p->type == MMT_F32 && p->k < LEAST_STEPS
+               ? "FFMA is nearer to the exact product of f32 where k is less than 16"
+               : NULL;
+}
+
 /* One launch of mmt_gemm, with its shared memory declared in the kernel. */
 static inline void mmt_gemm_launch(int x, int y, int64_t blocks, int64_t batch,
                                    struct mmt_launches *out)

@@ -1,4 +1,5 @@
-/* The knobs of mma.cu, in the order in which that file names them. */
+/* The knobs of mma.cu, in the order in which that file names them, for the types that
+ * tensor cores take and for f32 in slices. */
 #include "templates/gemm.h"
 
 // clang-format off
@@ -85,11 +86,47 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { [TILE_M] = 32, [TILE_N] = 32, [TILE_K_BYTES] = 64, [WARPS_M] = 2, [WARPS_N] = 1, [STAGES] = 2,
       [REGISTER_STAGES] = 1, [PROMOTE] = 4, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [SPLIT_K] = 1 },
 };
+
+/* Those of f32, for few rows and for few columns. */
+static const int bf16x3_seeds[][MMT_MAX_KNOBS] = {
+    { [TILE_M] = 16, [TILE_N] = 64, [TILE_K_BYTES] = 128, [WARPS_M] = 1, [WARPS_N] = 2, [STAGES] = 5,
+      [REGISTER_STAGES] = 1, [RASTER_GROUP] = 1, [MIN_BLOCKS] = 4, [SPLIT_K] = 4 },
+    { [TILE_M] = 16, [TILE_N] = 128, [TILE_K_BYTES] = 128, [WARPS_M] = 1, [WARPS_N] = 4, [STAGES] = 4,
+      [REGISTER_STAGES] = 1, [RASTER_GROUP] = 1, [MIN_BLOCKS] = 3, [SPLIT_K] = 8 },
+    { [TILE_M] = 32, [TILE_N] = 64, [TILE_K_BYTES] = 128, [WARPS_M] = 1, [WARPS_N] = 2, [STAGES] = 4,
+      [REGISTER_STAGES] = 1, [RASTER_GROUP] = 1, [MIN_BLOCKS] = 4, [SPLIT_K] = 4 },
+    { [TILE_M] = 64, [TILE_N] = 128, [TILE_K_BYTES] = 128, [WARPS_M] = 1, [WARPS_N] = 4, [STAGES] = 4,
+      [REGISTER_STAGES] = 1, [RASTER_GROUP] = 1, [MIN_BLOCKS] = 2, [SPLIT_K] = 2 },
+    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K_BYTES] = 128, [WARPS_M] = 1, [WARPS_N] = 2, [STAGES] = 4,
+      [REGISTER_STAGES] = 1, [RASTER_GROUP] = 1, [MIN_BLOCKS] = 3, [SPLIT_K] = 2 },
+    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K_BYTES] = 128, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 3,
+      [REGISTER_STAGES] = 1, [RASTER_GROUP] = 1, [MIN_BLOCKS] = 3, [SPLIT_K] = 8 },
+    { [TILE_M] = 128, [TILE_N] = 128, [TILE_K_BYTES] = 128, [WARPS_M] = 2, [WARPS_N] = 4, [STAGES] = 3,
+      [REGISTER_STAGES] = 1, [RASTER_GROUP] = 4, [MIN_BLOCKS] = 1, [SPLIT_K] = 1 },
+    { [TILE_M] = 64, [TILE_N] = 16, [TILE_K_BYTES] = 128, [WARPS_M] = 2, [WARPS_N] = 1, [STAGES] = 5,
+      [REGISTER_STAGES] = 1, [RASTER_GROUP] = 16, [MIN_BLOCKS] = 4, [SPLIT_K] = 4 },
+    { [TILE_M] = 128, [TILE_N] = 64, [TILE_K_BYTES] = 128, [WARPS_M] = 4, [WARPS_N] = 1, [STAGES] = 4,
+      [REGISTER_STAGES] = 1, [RASTER_GROUP] = 16, [MIN_BLOCKS] = 2, [SPLIT_K] = 2 },
+    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K_BYTES] = 64, [WARPS_M] = 1, [WARPS_N] = 1, [STAGES] = 2,
+      [REGISTER_STAGES] = 1, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [SPLIT_K] = 1 },
+};
 // clang-format on
 
 /* ---- what the kernel file derives too ---------------------------------------------- */
 
 enum { CHUNK = 32, PAIR = 2 };
+
+/* f32 is multiplied as three bf16 slices. */
+static bool in_slices(mmt_type type)
+{
+    return type == MMT_F32;
+}
+
+/* Of 32 bytes along k, for a step. */
+static int fetches(mmt_type type)
+{
+    return in_slices(type) ? 2 : 1;
+}
 
 static int threads(const int *v)
 {
@@ -124,9 +161,16 @@ static int held(const int *v, const struct mmt_variant *variant, int tile, bool 
                 const struct mmt_caps *caps)
 {
     const bool whole = variant->aligned && !is_turned(variant, deep);
-    if (caps->sm >= 80 && (variant->type == MMT_TF32 || whole))
+    if (caps->sm >= 80 && (mmt_type_size(variant->type) == 4 || whole))
         return 0;
     return tile * v[TILE_K_BYTES] / 4 / threads(v);
+}
+
+/* What a step of f32 takes besides: all slices of A, those of two blocks of B, and the
+ * sums of a column of blocks. */
+static int step_registers(const struct mmt_variant *variant, int blocks_m)
+{
+    return in_slices(variant->type) ? 3 * 4 * (blocks_m + 1) + 4 * blocks_m : 0;
 }
 
 /* 32-bit registers that a thread cannot do without: accumulators, operands, and what
@@ -137,7 +181,9 @@ static unsigned registers(const int *v, const struct mmt_variant *variant,
     enum { BESIDES = 40 };
     const int blocks_m = v[TILE_M] / v[WARPS_M] / 16,
               blocks_n = v[TILE_N] / v[WARPS_N] / 8;
-    const int operands = v[REGISTER_STAGES] * (4 * blocks_m + 2 * blocks_n);
+    const int operands =
+        v[REGISTER_STAGES] * fetches(variant->type) * (4 * blocks_m + 2 * blocks_n) +
+        step_registers(variant, blocks_m);
     const int accumulators = 4 * blocks_m * blocks_n * (v[PROMOTE] ? 2 : 1);
     return (unsigned) (accumulators + operands +
                        held(v, variant, v[TILE_M], !variant->trans_a, caps) +
@@ -171,8 +217,8 @@ static const char *check_shape(const int *v, const struct mmt_variant *variant)
     if (!v[PROMOTE] == mmt_type_in(variant->type, MMT_F8_TYPES))
         return "PROMOTE is for accumulators of 8-bit floating-point numbers, and they "
                "need it";
-    if (v[TILE_K_BYTES] / CHUNK % v[REGISTER_STAGES])
-        return "TILE_K_BYTES must be a multiple of REGISTER_STAGES times 32";
+    if (v[TILE_K_BYTES] % (CHUNK * fetches(variant->type) * v[REGISTER_STAGES]))
+        return "TILE_K_BYTES must be a multiple of REGISTER_STAGES times 32, of f32 64";
     if (beside_a > threads(v) || beside_b > threads(v))
         return "a row of a tile in memory has more pieces than the block has threads";
     return NULL;
@@ -203,6 +249,8 @@ static int64_t tiles(const int *v, const mmt_problem *p)
 static const char *mma_check_problem(const int *v, const mmt_problem *problem)
 {
     const char *why = mmt_gemm_check_problem(tiles(v, problem));
+    if (!why)
+        why = mmt_gemm_check_slices(problem);
     return why ? why : mmt_gemm_check_split_problem(v[SPLIT_K], problem);
 }
 
@@ -216,11 +264,16 @@ static void add_parts(const int *v, const mmt_problem *p, struct mmt_launches *o
         MMT_ARG_M, MMT_ARG_N,         MMT_ARG_ALPHA, MMT_ARG_BETA, MMT_ARG_SCALARS,
         MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_BIAS,  MMT_ARG_END,
     };
+    static const enum mmt_arg f32_args[] = {
+        MMT_ARG_M,       MMT_ARG_N,         MMT_ARG_ALPHA, MMT_ARG_BETA,
+        MMT_ARG_SCALARS, MMT_ARG_K,         MMT_ARG_A,     MMT_ARG_B,
+        MMT_ARG_C,       MMT_ARG_WORKSPACE, MMT_ARG_BIAS,  MMT_ARG_END,
+    };
     const int64_t accumulators = p->m * mmt_gemm_partial_ld(p);
 
     out->launch[out->count++] = (struct mmt_launch){
         .entry = "mmt_reduce_splits",
-        .args = args,
+        .args = in_slices(p->type) ? f32_args : args,
         .grid = { (unsigned) mmt_gemm_pieces(accumulators, PAIR * THREADS_ADD), 1,
                   (unsigned) p->batch },
         .block = { THREADS_ADD, 1, 1 },
@@ -290,4 +343,36 @@ const struct mmt_template mmt_template_mma = {
     .alignment = mma_alignment,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(seeds[0]),
+};
+
+/* Where both sides of C are long, packing slices first costs little beside multiplying
+ * them. */
+static bool bf16x3_prefers(const mmt_problem *p)
+{
+    enum { SHORT = 256 };
+    return p->m <= SHORT || p->n <= SHORT;
+}
+
+const struct mmt_template mmt_template_mma_bf16x3 = {
+    .name = "mma_bf16x3",
+    .what = "f32 as three bf16 slices on the tensor cores of NVIDIA's sm_80 and newer",
+    .op = MMT_GEMM,
+    .types = 1 << MMT_F32,
+    .fused = true,
+    .dialects = MMT_CUDA_CXX,
+    .preferred_on = MMT_GPU,
+    .prefers = bf16x3_prefers,
+    .fma_per_cycle_per_sm = 512,
+    .file = "mma.cu",
+    .helpers = { "ptx.h", "transpose.h", "stage.h", "grid.h" },
+    .knobs = knobs,
+    .num_knobs = NUM_KNOBS,
+    .check_device = mma_check_device,
+    .check_problem = mma_check_problem,
+    .tile = mma_tile,
+    .work = mma_work,
+    .launch = mma_launch,
+    .alignment = mma_alignment,
+    .seeds = bf16x3_seeds,
+    .num_seeds = sizeof(bf16x3_seeds) / sizeof(bf16x3_seeds[0]),
 };

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-/* One line a template, best guess first. */
+/* One line a template, best guess first. What a model of the kernels has learned names
+ * them by their places: a new one is the last. */
 #define TEMPLATES(T)                                                                     \
     T(panel)                                                                             \
     T(small)                                                                             \
@@ -24,7 +25,8 @@
     T(dot)                                                                               \
     T(heat2d)                                                                            \
     T(jacobi3d)                                                                          \
-    T(syrk)
+    T(syrk)                                                                              \
+    T(mma_bf16x3)
 
 #define DECLARE(name) extern const struct mmt_template mmt_template_##name;
 #define ADDRESS(name) &mmt_template_##name,

@@ -27,10 +27,10 @@ static int64_t stages(const int *v, const mmt_problem *p)
 
 const char *mmt_wgmma_check_problem(const int *v, const mmt_problem *p)
 {
-    enum { MOST_CLUSTERS = 1024, MOST_SLOTS = 1 << 20, LEAST_STEPS = 16 };
+    enum { MOST_CLUSTERS = 1024, MOST_SLOTS = 1 << 20 };
 
-    if (p->type == MMT_F32 && p->k < LEAST_STEPS)
-        return "FFMA is nearer to the exact product of f32 where k is less than 16";
+    if (mmt_gemm_check_slices(p))
+        return mmt_gemm_check_slices(p);
     if (!in_slices(p->type) && (v[PACK_A] || v[PACK_B]) && mmt_gemm_rows_fit(p, false) &&
         mmt_gemm_rows_fit(p, true))
         return "TMA takes the rows of A and B as they are: PACK_A and PACK_B "

@@ -13,7 +13,7 @@
 // "deep": its tile has a row for each line, A's rows or B's columns. The other kind has a row
 // for each depth: ldmatrix turns elements of 2 bytes, those of 4 are fetched one by one, and
 // those of 1 are transposed on their way, so that their tiles are always deep. Those of tf32 are
-// rounded in registers.
+// rounded in registers, and those of f32 taken apart there into three bf16 slices.
 //
 // SPLIT_K blocks may share a tile, each a split of k: they leave their accumulators in the
 // workspace, and mmt_reduce_splits adds them up, in the same order each time.
@@ -40,7 +40,7 @@
 #define STAGES 4              // tiles of each operand in shared memory
 #endif
 #ifndef REGISTER_STAGES
-#define REGISTER_STAGES 2     // steps of 32 bytes whose operands are in registers
+#define REGISTER_STAGES 2     // steps whose operands are in registers: 32 bytes, of f32 64
 #endif
 #ifndef PROMOTE
 #define PROMOTE 0             // f8: stages that the tensor cores sum up, in 14 bits or so,
@@ -55,8 +55,13 @@
 #define SPLIT_K 1             // blocks that share a tile of C
 #endif
 
-#define STEP_K    (32 / SIZE)              // depth of a step
-#define STEPS     (TILE_K_BYTES / 32)
+#if defined(TYPE_F32)
+#define FETCHES   2                        // of 32 bytes along k, for a step
+#else
+#define FETCHES   1
+#endif
+#define STEP_K    (FETCHES * 32 / SIZE)    // depth of a step
+#define STEPS     (TILE_K_BYTES / 32 / FETCHES)
 #define AHEAD     (REGISTER_STAGES - 1)          // steps that operands are fetched ahead
 #define BLOCKS_M  (TILE_M / WARPS_M / 16)  // of a warp
 #define BLOCKS_N  (TILE_N / WARPS_N / 8)
@@ -65,7 +70,7 @@
 #error "a warp's rectangle must be a whole number of 16 x 16"
 #endif
 #if STEPS % REGISTER_STAGES
-#error "fetching ahead needs an even number of steps, TILE_K_BYTES / 32"
+#error "fetching ahead needs an even number of steps"
 #endif
 
 // ---- from shared memory to registers ----------------------------------------------------
@@ -115,7 +120,8 @@ struct way {
 
 // What a thread multiplies and adds up.
 struct work {
-    unsigned a[REGISTER_STAGES][BLOCKS_M][4], b[REGISTER_STAGES][BLOCKS_N / 2][4];
+    unsigned a[REGISTER_STAGES][BLOCKS_M][4 * FETCHES];
+    unsigned b[REGISTER_STAGES][BLOCKS_N / 2][4 * FETCHES];
     real acc[BLOCKS_M][BLOCKS_N][4];
 #if PROMOTE
     real part[BLOCKS_M][BLOCKS_N][4];  // what the tensor cores add to meanwhile
@@ -191,15 +197,96 @@ DEVICE_FN void fetch(struct work *t, struct way *w, int step)
         BARRIER();
     }
     UNROLL
-    for (int i = 0; i < BLOCKS_M; i++)
-        take(t->a[f][i], w->shared + w->out, w->address + w->out, w->first_m + 16 * i,
-             depth, false, OPERAND_A);
+    for (int i = 0; i < BLOCKS_M * FETCHES; i++)
+        take(t->a[f][i / FETCHES] + i % FETCHES * 4, w->shared + w->out,
+             w->address + w->out, w->first_m + i / FETCHES * 16,
+             depth + i % FETCHES * (32 / SIZE), false, OPERAND_A);
     UNROLL
-    for (int j = 0; j < BLOCKS_N / 2; j++)
-        take(t->b[f][j], w->shared + w->out + SPACE_A, w->address + w->out + SPACE_A,
-             w->first_n + 16 * j, depth, true, OPERAND_B);
+    for (int j = 0; j < BLOCKS_N / 2 * FETCHES; j++)
+        take(t->b[f][j / FETCHES] + j % FETCHES * 4, w->shared + w->out + SPACE_A,
+             w->address + w->out + SPACE_A, w->first_n + j / FETCHES * 16,
+             depth + j % FETCHES * (32 / SIZE), true, OPERAND_B);
 }
 
+#if defined(TYPE_F32)
+// ---- f32 in slices ----------------------------------------------------------------------
+
+// An f32 is the sum of three bf16, its slices; six of the nine products of two numbers' slices
+// count, the others are at most 2^-24 of the whole. SCALE makes the least f32 a normal bf16.
+// Slices of a number that is not finite then, 2^105 or more, have a NaN among them.
+#define SLICES 3
+#define SCALE  0x1p23f
+
+// Of two numbers each slice, the nearest to what those above it leave, which is exact.
+DEVICE_FN void take_apart(unsigned slices[SLICES], unsigned low_bits, unsigned high_bits)
+{
+    float low = FLOAT_OF_BITS(low_bits) * SCALE, high = FLOAT_OF_BITS(high_bits) * SCALE;
+    UNROLL
+    for (int s = 0; s < SLICES; s++) {
+        slices[s] = pair_of_bf16(low, high);
+        low -= FLOAT_OF_BITS(slices[s] << 16);
+        high -= FLOAT_OF_BITS(slices[s] & 0xffff0000u);
+    }
+}
+
+// Of a step's words of 16 lines, the slices as an instruction of bf16 takes them. Depths q and
+// q + 4 of each fetch neighbour each other there: A and B have the same order along k.
+DEVICE_FN void take_all_apart(unsigned to[SLICES][4], const unsigned words[8], bool of_b)
+{
+    UNROLL
+    for (int w = 0; w < 4; w++) {
+        const int fetch = of_b ? w % 2 : w / 2, line = of_b ? w / 2 : w % 2;
+        const int low = fetch * 4 + (of_b ? line * 2 : line);
+        unsigned slices[SLICES];
+        take_apart(slices, words[low], words[low + (of_b ? 1 : 2)]);
+        UNROLL
+        for (int s = 0; s < SLICES; s++)
+            to[s][w] = slices[s];
+    }
+}
+
+// Columns of blocks that are multiplied in turn: each product waits for the one before it.
+#define IN_TURN (BLOCKS_M < 4 ? 2 : 1)
+
+// Tensor cores cut sums off: they add up one step's products, the smallest first, from nothing.
+// Sums keep SCALE of both operands until they are stored: those of small numbers lose nothing.
+// `b`: of two columns of blocks, of which these begin with the first-th.
+DEVICE_FN void multiply_slices(real acc[BLOCKS_M][BLOCKS_N][4], int j,
+                               const unsigned a[BLOCKS_M][SLICES][4],
+                               const unsigned b[SLICES][4], int first)
+{
+    real part[IN_TURN * BLOCKS_M][4];
+
+    UNROLL
+    for (int s = 0; s < IN_TURN * BLOCKS_M * 4; s++)
+        part[s / 4][s % 4] = 0;
+    UNROLL
+    for (int least = SLICES - 1; least >= 0; least--)
+        UNROLL
+        for (int s = 0; s <= least; s++)
+            UNROLL
+            for (int i = 0; i < IN_TURN * BLOCKS_M; i++)
+                mma(part[i], a[i % BLOCKS_M][least - s], b[s] + (first + i / BLOCKS_M) * 2);
+    UNROLL
+    for (int s = 0; s < IN_TURN * BLOCKS_M * 4; s++)
+        acc[s / 4 % BLOCKS_M][j + s / 4 / BLOCKS_M][s % 4] += part[s / 4][s % 4];
+}
+
+DEVICE_FN void multiply_step(struct work *t, int f)
+{
+    unsigned a[BLOCKS_M][SLICES][4], b[SLICES][4];
+
+    UNROLL
+    for (int i = 0; i < BLOCKS_M; i++)
+        take_all_apart(a[i], t->a[f][i], false);
+    UNROLL
+    for (int j = 0; j < BLOCKS_N; j += IN_TURN) {
+        if (j % 2 == 0)
+            take_all_apart(b, t->b[f][j / 2], true);
+        multiply_slices(t->acc, j, a, b, j % 2);
+    }
+}
+#else
 // A block of 16 x 8, 32 bytes deep.
 DEVICE_FN void multiply(real c[4], const unsigned a[4], const unsigned b[2])
 {
@@ -215,27 +302,43 @@ DEVICE_FN void multiply(real c[4], const unsigned a[4], const unsigned b[2])
 #endif
 }
 
+DEVICE_FN void multiply_step(struct work *t, int f)
+{
+    UNROLL
+    for (int i = 0; i < BLOCKS_M; i++)
+        UNROLL
+        for (int j = 0; j < BLOCKS_N; j++)
+            multiply(t->PART[i][j], t->a[f][i], t->b[f][j / 2] + j % 2 * 2);
+}
+#endif
+
 // Multiply the tiles of a stage, and copy others into the one before it. `left` depths are
 // left to multiply.
 DEVICE_FN void multiply_stage(struct work *t, struct way *w, int left, bool inside)
 {
     UNROLL
     for (int step = 0; step < STEPS; step++) {
-        const int f = step % REGISTER_STAGES;
         fetch(t, w, step + AHEAD);
         if (step == 0)
             copy_stage(w, inside);
-        UNROLL
-        for (int i = 0; i < BLOCKS_M; i++)
-            UNROLL
-            for (int j = 0; j < BLOCKS_N; j++)
-                multiply(t->PART[i][j], t->a[f][i], t->b[f][j / 2] + j % 2 * 2);
+        multiply_step(t, step % REGISTER_STAGES);
     }
     if (PROMOTE && (left - 1) / TILE_K % (PROMOTE + !PROMOTE) == 0)
         promote(t);
 }
 
 // ---- the way out ------------------------------------------------------------------------
+
+// Where a thread's s-th pair of accumulators stands in its warp's rectangle, from its lane's on.
+DEVICE_FN int row_of(int s)
+{
+    return s / 2 / BLOCKS_N * 16 + s % 2 * 8;
+}
+
+DEVICE_FN int column_of(int s)
+{
+    return s / 2 % BLOCKS_N * 8;
+}
 
 struct __align__(2 * sizeof(result)) result_pair {
     result x[2];
@@ -267,6 +370,51 @@ DEVICE_FN void store_pair(result *c, const real *acc, int count, real alpha, rea
         *(struct result_pair *) c = out;
 }
 
+#if defined(TYPE_F32)
+DEVICE_FN void drop_scale(real *sums, int count)
+{
+    UNROLL
+    for (int s = 0; s < count; s++)
+        sums[s] *= 1 / (SCALE * SCALE);
+}
+
+// Sums that are not finite are computed once more, from A and B themselves: of a number that is
+// not finite the slices are not either, and their products are NaN where its own may be infinite.
+#define STORED_PARAMETERS                                                  \
+    int k, const GLOBAL element *a, wide a_start, int lda, wide a_stride,  \
+    const GLOBAL element *b, wide b_start, int ldb, wide b_stride,
+
+DEVICE_FN bool all_finite(const real *x, int count)
+{
+    real none = 0;
+    UNROLL
+    for (int s = 0; s < count; s++)
+        none += x[s] * 0;
+    return none == 0;
+}
+
+// The sums of that row and column of C and of the next column, as far as there is one. A and B
+// begin with the matrix.
+DEVICE_FN void sum_pair_plainly(real sums[2], const element *a, int lda, const element *b,
+                                int ldb, int k, int row, int column, int count)
+{
+    const wide step_a = TRANS_A ? lda : 1, step_b = TRANS_B ? 1 : ldb;
+
+    a += (wide) row * (TRANS_A ? 1 : lda);
+    b += (wide) column * (TRANS_B ? ldb : 1);
+    UNROLL
+    for (int e = 0; e < 2; e++) {
+        sums[e] = 0;
+        NO_UNROLL
+        for (int p = 0; p < k && e < count; p++)
+            sums[e] = MULTIPLY_ADD(a[p * step_a], b[p * step_b], sums[e]);
+        b += TRANS_B ? ldb : 1;
+    }
+}
+#else
+#define STORED_PARAMETERS
+#endif
+
 #if SPLIT_K > 1
 #define THREADS_ADD 128
 
@@ -276,6 +424,7 @@ DEVICE_FN void store_pair(result *c, const real *acc, int count, real alpha, rea
 KERNEL BLOCK_SIZE(THREADS_ADD, 1)
 void mmt_reduce_splits(int m, int n, real alpha, real beta,
                    const GLOBAL real *scalars, wide scalars_start,
+                   STORED_PARAMETERS
                    GLOBAL result *c, wide c_start, int ldc, wide c_stride,
                    GLOBAL real *workspace, wide workspace_start,
                    const GLOBAL result *bias, wide bias_start)
@@ -301,6 +450,14 @@ void mmt_reduce_splits(int m, int n, real alpha, real beta,
         beta = scalars[scalars_start + 1];
     }
     const int row = (int) (mine / pairs), column = (int) (mine % pairs) * 2;
+#if defined(TYPE_F32)
+    if (!all_finite(acc, 2))
+        sum_pair_plainly(acc, a + a_start + BLOCK_Z * a_stride, lda,
+                         b + b_start + BLOCK_Z * b_stride, ldb, k, row, column,
+                         n - column);
+    else
+        drop_scale(acc, 2);
+#endif
     store_pair(c + c_start + BLOCK_Z * c_stride + (wide) row * ldc + column, acc,
                n - column, alpha, beta, bias_of(bias + bias_start, row, column));
 }
@@ -369,10 +526,29 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     c += c_start + BLOCK_Z * c_stride + (wide) row * ldc + column;
     bias = bias_of(bias + bias_start, row, column);
     real *partial = partial_at(workspace + workspace_start, m, n, row, column);
+#if defined(TYPE_F32)
+    if (SPLIT_K == 1 && !all_finite(t.acc[0][0], BLOCKS_M * BLOCKS_N * 4)) {
+        NO_UNROLL
+        for (int s = 0; s < BLOCKS_M * BLOCKS_N * 2; s++) {
+            const int r = w.first_m + row_of(s) + g, at = w.first_n + column_of(s) + 2 * q;
+            real sums[2];
+            if (r >= rows)
+                continue;
+            sum_pair_plainly(sums, a + a_start + BLOCK_Z * a_stride, lda,
+                             b + b_start + BLOCK_Z * b_stride, ldb, k, row + r,
+                             column + at, columns - at);
+            store_pair(c + (wide) r * ldc + at, sums, columns - at, alpha, beta,
+                       bias_of(bias, r, at));
+        }
+        return;
+    }
+    if (SPLIT_K == 1)
+        drop_scale(t.acc[0][0], BLOCKS_M * BLOCKS_N * 4);
+#endif
     UNROLL
     for (int s = 0; s < BLOCKS_M * BLOCKS_N * 2; s++) {
         const int i = s / 2 / BLOCKS_N, j = s / 2 % BLOCKS_N;
-        const int r = w.first_m + 16 * i + s % 2 * 8 + g, at = w.first_n + 8 * j + 2 * q;
+        const int r = w.first_m + row_of(s) + g, at = w.first_n + column_of(s) + 2 * q;
         const real *acc = &t.acc[i][j][s % 2 * 2];
         if (r >= rows)
             continue;

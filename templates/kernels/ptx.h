@@ -140,12 +140,13 @@ DEVICE_FN void mma_16x8x16(real c[2], real c_lower[2], const real a[4],
         : "d"(a[0]), "d"(lower[0]), "d"(a[1]), "d"(lower[1]), "d"(a[2]), "d"(lower[2]),
           "d"(a[3]), "d"(lower[3]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
 }
-#elif !defined(TYPE_F32) && !defined(TYPE_I32)
-// One instruction: c += A * B, before sm_80 of half the depth, and of i8 with 8 lines of A.
+#elif !defined(TYPE_I32)
+// One instruction: c += A * B, before sm_80 of half the depth, and of i8 with 8 lines of A. That of
+// f32 takes bf16 slices.
 #if ASYNC
 #if defined(TYPE_F16)
 #define MMA "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
-#elif defined(TYPE_BF16)
+#elif defined(TYPE_BF16) || defined(TYPE_F32)
 #define MMA "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"
 #elif defined(TYPE_TF32)
 #define MMA "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
@@ -185,4 +186,14 @@ DEVICE_FN void mma(real c[2], const unsigned a[1], const unsigned b[1])
 #else
 #error "bf16, tf32, f8e4m3 and f8e5m2 have no instruction before sm_80"
 #endif
+#endif
+
+#if defined(TYPE_F32)
+// Two of them in a word, to the nearest.
+DEVICE_FN unsigned pair_of_bf16(float low, float high)
+{
+    unsigned pair;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+    return pair;
+}
 #endif

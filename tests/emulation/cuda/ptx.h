@@ -156,7 +156,13 @@ enum { MMA_ROWS = 16, MMA_BYTES = 16 };
 #elif defined(TYPE_I8)
 enum { MMA_ROWS = 8, MMA_BYTES = 16 };
 #endif
-enum { MMA_ELEMENTS = MMA_BYTES / (int) sizeof(element) };
+/* What an instruction takes: of f32 slices of bf16. */
+#if defined(TYPE_F32)
+typedef uint16_t multiplied;
+#else
+typedef element multiplied;
+#endif
+enum { MMA_ELEMENTS = MMA_BYTES / (int) sizeof(multiplied) };
 
 struct emulated_mma {
     real *c;
@@ -164,10 +170,12 @@ struct emulated_mma {
 };
 
 /* Of tf32 the last 13 bits are dropped. */
-static real as_multiplied(element x)
+static real as_multiplied(multiplied x)
 {
 #if defined(TYPE_TF32)
     return __uint_as_float(__float_as_uint(x) & 0xffffe000u);
+#elif defined(TYPE_F32)
+    return bf16_to_float(x);
 #else
     return to_real(x);
 #endif
@@ -177,7 +185,7 @@ static real as_multiplied(element x)
  * first 16 bytes in one register each, the next ones `step` registers further on. */
 static void gather_line(real to[MMA_ELEMENTS], const unsigned *const lanes[4], int step)
 {
-    element line[MMA_ELEMENTS];
+    multiplied line[MMA_ELEMENTS];
     for (int byte = 0; byte < MMA_BYTES; byte += 4)
         memcpy((char *) line + byte, lanes[byte / 4 % 4] + byte / 16 * step, 4);
     for (int e = 0; e < MMA_ELEMENTS; e++)
@@ -216,5 +224,12 @@ static void mma(real *c, const unsigned *a, const unsigned *b)
 {
     emulated_mma mine = { c, a, b };
     emulate_warp(all_mma, &mine);
+}
+#endif
+
+#if defined(TYPE_F32)
+static unsigned pair_of_bf16(float low, float high)
+{
+    return float_to_bf16(low) | (unsigned) float_to_bf16(high) << 16;
 }
 #endif
