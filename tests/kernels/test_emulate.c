@@ -71,6 +71,11 @@ static const char *const f64_configurations[] = {
     " SYNC=block TILE_SCHEDULER=persistent",
 };
 
+/* f32 in slices: whole numbers, with the epilogue; test_slices.c has others. */
+static const char slices_configuration[] =
+    "mma_bf16x3 TILE_M=32 TILE_N=64 TILE_K_BYTES=128 WARPS_M=1 WARPS_N=2 STAGES=3 "
+    "REGISTER_STAGES=2 SPLIT_K=1";
+
 /* Asynchronous copies without tensor cores, f32, f64 and i32. */
 static const char async_configuration[] =
     "simt_async TILE_M=32 TILE_N=64 TILE_K=8 THREAD_TILE_M=4 THREAD_TILE_N=4 WARP_M=4 "
@@ -303,7 +308,7 @@ static const struct fault {
     { "4-byte elements are taken from other depths", "(of_b ? w % 2 : w / 2) * 4",
       "(of_b ? w / 2 : w % 2) * 4", MMT_TF32 },
     { "bytes are turned otherwise", "0x5140", "0x5410", MMT_I8 },
-    { "sums of the lower rows are stored above", "s % 2 * 8 + g", "(1 - s % 2) * 8 + g",
+    { "sums of the lower rows are stored above", "16 + s % 2 * 8", "16 + (1 - s % 2) * 8",
       MMT_TF32 },
     { "a stage is copied to where others fetch", "(STAGES - 1) * SPACE ? 0",
       "(STAGES - 2) * SPACE ? 0", MMT_BF16 },
@@ -503,6 +508,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < COUNT(cards); i++)
         check_card(cards[i].sm, cards[i].types);
     check_faults();
+    check_given(80, slices_configuration);
     check_given(80, async_configuration);
     check_given(80, store_configuration);
     check_default();
