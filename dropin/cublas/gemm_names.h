@@ -16,7 +16,7 @@ int NAME(cublasSgemmEx)(void *handle, int trans_a, int trans_b, INT m, INT n, IN
                         const void *b, int b_type, INT ldb, const float *beta, void *c,
                         int c_type, INT ldc);
 
-/* Of half, elements and scalars are 16 bits. */
+/* Of half, elements and scalars are 16 bits; of complex types, pairs of numbers. */
 #define PLAIN(letter, element)                                                           \
     int NAME(letter)(void *handle, int trans_a, int trans_b, INT m, INT n, INT k,        \
                      const element *alpha, const element *a, INT lda, const element *b,  \
@@ -24,6 +24,8 @@ int NAME(cublasSgemmEx)(void *handle, int trans_a, int trans_b, INT m, INT n, IN
 PLAIN(cublasSgemm_v2, float)
 PLAIN(cublasDgemm_v2, double)
 PLAIN(cublasHgemm, void)
+PLAIN(cublasCgemm_v2, void)
+PLAIN(cublasZgemm_v2, void)
 #undef PLAIN
 
 #define STRIDED(letter, element)                                                         \
@@ -35,4 +37,24 @@ PLAIN(cublasHgemm, void)
 STRIDED(cublasSgemmStridedBatched, float)
 STRIDED(cublasDgemmStridedBatched, double)
 STRIDED(cublasHgemmStridedBatched, void)
+STRIDED(cublasCgemmStridedBatched, void)
+STRIDED(cublasZgemmStridedBatched, void)
 #undef STRIDED
+
+/* Batches whose matrices are where pointers in device memory say. */
+#define POINTERS(letter)                                                                 \
+    int NAME(letter)(void *handle, int trans_a, int trans_b, INT m, INT n, INT k,        \
+                     const void *alpha, const void *const *a, INT lda,                   \
+                     const void *const *b, INT ldb, const void *beta, void *const *c,    \
+                     INT ldc, INT batch);
+POINTERS(cublasSgemmBatched)
+POINTERS(cublasDgemmBatched)
+POINTERS(cublasHgemmBatched)
+POINTERS(cublasCgemmBatched)
+POINTERS(cublasZgemmBatched)
+#undef POINTERS
+int NAME(cublasGemmBatchedEx)(void *handle, int trans_a, int trans_b, INT m, INT n, INT k,
+                              const void *alpha, const void *const *a, int a_type,
+                              INT lda, const void *const *b, int b_type, INT ldb,
+                              const void *beta, void *const *c, int c_type, INT ldc,
+                              INT batch, int compute, int algorithm);

@@ -18,6 +18,16 @@
     MMT_REAL_BOTH(X, cublasSgemmStridedBatched)                                          \
     MMT_REAL_BOTH(X, cublasDgemmStridedBatched)                                          \
     MMT_REAL_BOTH(X, cublasHgemmStridedBatched)                                          \
+    MMT_REAL_BOTH(X, cublasGemmBatchedEx)                                                \
+    MMT_REAL_BOTH(X, cublasSgemmBatched)                                                 \
+    MMT_REAL_BOTH(X, cublasDgemmBatched)                                                 \
+    MMT_REAL_BOTH(X, cublasHgemmBatched)                                                 \
+    MMT_REAL_BOTH(X, cublasCgemmBatched)                                                 \
+    MMT_REAL_BOTH(X, cublasZgemmBatched)                                                 \
+    MMT_REAL_BOTH(X, cublasCgemm_v2)                                                     \
+    MMT_REAL_BOTH(X, cublasZgemm_v2)                                                     \
+    MMT_REAL_BOTH(X, cublasCgemmStridedBatched)                                          \
+    MMT_REAL_BOTH(X, cublasZgemmStridedBatched)                                          \
     X(cublasCreate_v2)                                                                   \
     X(cublasDestroy_v2)                                                                  \
     X(cublasSetStream_v2)                                                                \

@@ -11,6 +11,25 @@ bool mmt_serve_is_nested(void)
     return depth > 0;
 }
 
+uint64_t mmt_serve_enter(void *handle, const char *why)
+{
+    bool foreign;
+    if (depth++)
+        return 0;
+    struct mmt_served *served = mmt_served_current(&foreign);
+    const uint64_t workspace = mmt_handle_know(handle).workspace.address;
+    if (served)
+        mmt_calls_pass(served->calls, why);
+    mmt_gate_enter(workspace);
+    return workspace;
+}
+
+void mmt_serve_leave(uint64_t workspace)
+{
+    mmt_gate_leave(workspace);
+    depth--;
+}
+
 static int pass(const struct mmt_request *request)
 {
     depth++;

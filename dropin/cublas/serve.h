@@ -27,6 +27,11 @@ struct mmt_request {
 /* Serves it; returns a cublasStatus_t. */
 int mmt_serve(struct mmt_request *request);
 
+/* Around a product that is the library's alone: counts it by `why`, and keeps it apart
+ * from ours with the handle's workspace, which the first returns for the second. */
+uint64_t mmt_serve_enter(void *handle, const char *why);
+void mmt_serve_leave(uint64_t workspace);
+
 /* Whether this thread is inside the library already, whose own calls pass. */
 bool mmt_serve_is_nested(void);
 

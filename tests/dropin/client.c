@@ -43,6 +43,8 @@ int cublasLtMatrixLayoutSetAttribute(void *layout, int attribute, const void *va
     X(late, 0)     /* and this one behind it */                                          \
     X(sms, 0)      /* multiprocessors that the product may take; 0: all */                \
     X(ex, 0)       /* the Ex form of f32 and f64, too */                                 \
+    X(lists, 0)    /* the Ex form that takes lists of matrices */                        \
+    X(complex, 0)  /* one product of complex f32 besides */                              \
     X(lt, 0) X(epilogue, 1) X(two, 0) /* C is another matrix than D */                   \
     X(count, 1) X(threads, 1) X(capture, 0) X(fork, 0)                                   \
     X(leave, 0)    /* the process ends while threads call */                             \
@@ -183,6 +185,39 @@ static void *scalar(int compute, double number, char buffer[8])
     return buffer;
 }
 
+static int multiply_lists(const struct call *it, const void *alpha, const void *beta)
+{
+    enum { MOST = 8 };
+    const struct words *is = &it->is;
+    const int type = (int) is->type, compute = (int) is->compute;
+    const int batch = (int) is->batch, ta = (int) is->ta, tb = (int) is->tb;
+    const int m = (int) is->m, n = (int) is->n, k = (int) is->k;
+    const void *a[MOST], *b[MOST];
+    void *c[MOST];
+
+    need(batch <= MOST, "lists of more than 8 matrices");
+    for (int z = 0; z < batch; z++) {
+        a[z] = at(&it->a, 0, 0, z);
+        b[z] = at(&it->b, 0, 0, z);
+        c[z] = at(&it->c, 0, 0, z);
+    }
+#define LISTS                                                                            \
+    it->handle, ta, tb, m, n, k, alpha, a, type, (int) it->a.ld, b, type,                \
+        (int) it->b.ld, beta, c, it->out, (int) it->c.ld, batch, compute, 99
+    return is->wide != 0 ? cublasGemmBatchedEx_64(LISTS) : cublasGemmBatchedEx(LISTS);
+}
+
+/* (1 + 2i) (3 + 4i) = -5 + 10i. */
+static void multiply_complex(void *handle, bool wide)
+{
+    const float one[2] = { 1, 0 }, zero[2] = { 0, 0 }, a[2] = { 1, 2 }, b[2] = { 3, 4 };
+    float c[2] = { 7, 7 };
+    const int status =
+        wide ? cublasCgemm_v2_64(handle, 0, 0, 1, 1, 1, one, a, 1, b, 1, zero, c, 1)
+             : cublasCgemm_v2(handle, 0, 0, 1, 1, 1, one, a, 1, b, 1, zero, c, 1);
+    need(!status && c[0] == -5 && c[1] == 10, "a complex product is wrong");
+}
+
 static int multiply(const struct call *it)
 {
     const struct words *is = &it->is;
@@ -196,6 +231,10 @@ static int multiply(const struct call *it)
     const void *beta = scalar(compute, is->beta, two);
     void *h = it->handle, *out = c->data;
 
+    if (is->complex != 0)
+        multiply_complex(h, is->wide != 0);
+    if (is->lists != 0)
+        return multiply_lists(it, alpha, beta);
 #define HEAD h, ta, tb, m, n, k, alpha
     if (is->ex != 0 || compute == CUBLAS_32F_FAST_TF32 ||
         (type != CUDA_32F && type != CUDA_64F && compute != CUBLAS_16F)) {

@@ -149,11 +149,14 @@ def test_features():
     problem = "gemm f32 nn 12x16x20"
     learn(verdict(problem), verdict(problem, client="cublaslt"))
     fates, counts, said = run("type=14,math=2", "compute=74,ex=1,count=2", "lt=1,beta=1,two=1", "sms=16,count=3",
-                              "keep=1", "lt=1,sms=16,count=4", "lt=1", MMTUNE_RUN_VERBOSE="1")
-    check(fates == {(client, problem): {"taken": 1} for client in ("cublas", "cublaslt")}, f"{fates}")
-    check([counts.get(name) for name in ("cublasGemmEx", "cublasSgemm_v2", "cublasLtMatmul")] == [3, 3, 5], f"{counts}")
+                              "keep=1", "lt=1,sms=16,count=4", "lt=1", "lists=1,batch=3", "lists=1,batch=2,beta=2",
+                              "lists=1,batch=4,wide=1", "complex=1", "complex=1,wide=1", MMTUNE_RUN_VERBOSE="1")
+    check(fates == {("cublas", problem): {"taken": 3}, ("cublaslt", problem): {"taken": 1}}, f"{fates}")
+    names = ("cublasGemmEx", "cublasSgemm_v2", "cublasLtMatmul", "cublasGemmBatchedEx", "cublasGemmBatchedEx_64",
+             "cublasCgemm_v2", "cublasCgemm_v2_64")
+    check([counts.get(name) for name in names] == [3, 3, 5, 2, 1, 1, 1], f"{counts}")
     for line in (("1 calls", "math mode"), ("2 calls", "compute type"), ("1 calls", "C apart from D"),
-                 ("3 calls", "an SM count target"),
+                 ("3 calls", "an SM count target"), ("3 calls", "a pointer-array batch"), ("2 calls", "complex numbers"),
                  ("4 calls", "an SM count target, or counters of chunks")):
         check(f"{line[0]} passed, since they have what is not served: {line[1]}\n" in said, said)
 
@@ -307,7 +310,7 @@ def test_exports():
     """Nothing but names of cuBLAS is shown, and no library of CUDA is needed."""
     shown = subprocess.run(["nm", "-D", "--defined-only", LIBRARY], capture_output=True, text=True, check=True).stdout
     names = [line.split()[-1] for line in shown.splitlines()]
-    check(len(names) == 23 and all(n.startswith("cublas") and "@" not in n for n in names), shown)
+    check(len(names) == 43 and all(n.startswith("cublas") and "@" not in n for n in names), shown)
     needed = subprocess.run(["readelf", "-d", LIBRARY], capture_output=True, text=True, check=True).stdout
     check("NEEDED" in needed and not re.search(r"NEEDED.*(cuda|cublas|nvrtc|mmtune)", needed), needed)
 

@@ -381,6 +381,24 @@ GEMM_STRIDED_EX(cublasGemmStridedBatchedEx_64, int64_t)
 GEMM_BATCHED_EX(cublasGemmBatchedEx, int)
 GEMM_BATCHED_EX(cublasGemmBatchedEx_64, int64_t)
 
+/* Of one element: real and imaginary part. */
+#define CGEMM(name, size)                                                                \
+    EXPORT(int)                                                                          \
+    name(struct handle *handle, int op_a, int op_b, size m, size n, size k,              \
+         const float *alpha, const float *a, size lda, const float *b, size ldb,         \
+         const float *beta, float *c, size ldc)                                          \
+    {                                                                                    \
+        fake_count(__func__);                                                            \
+        if (op_a || op_b || m != 1 || n != 1 || k != 1 || alpha[0] != 1 || alpha[1] ||   \
+            beta[0] || beta[1])                                                          \
+            return INVALID_VALUE;                                                        \
+        c[0] = a[0] * b[0] - a[1] * b[1];                                                \
+        c[1] = a[0] * b[1] + a[1] * b[0];                                                \
+        return 0;                                                                        \
+    }
+CGEMM(cublasCgemm_v2, int)
+CGEMM(cublasCgemm_v2_64, int64_t)
+
 /* ---- products that libcublasLt computes -------------------------------------------- */
 
 static void make_layout(void **out, int op, int64_t rows, int64_t columns, int64_t ld)
