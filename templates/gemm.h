@@ -344,7 +344,8 @@ static inline const char *mmt_gemm_check_problem(int64_t blocks)
                               : NULL;
 }
 
-/* NULL if three bf16 slices for each f32 are nearer to the exact product than FFMA. */
+/* Why slices may not multiply f32: below 16 steps of k FFMA has the lower bound. NULL:
+ * they may, or it is another type. */
 static inline const char *mmt_gemm_check_slices(const mmt_problem *p)
 {
     enum { LEAST_STEPS = 16 };

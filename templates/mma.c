@@ -167,7 +167,7 @@ static int held(const int *v, const struct mmt_variant *variant, int tile, bool 
 }
 
 /* What a step of f32 takes besides: all slices of A, those of two blocks of B, and the
- * sums of a column of blocks. */
+ * least of its partial sums, those of one column of blocks. */
 static int step_registers(const struct mmt_variant *variant, int blocks_m)
 {
     return in_slices(variant->type) ? 3 * 4 * (blocks_m + 1) + 4 * blocks_m : 0;

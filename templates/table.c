@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* One line a template, best guess first. What a model of the kernels has learned names
- * them by their places: a new one is the last. */
+/* One line a template, best guess first. A fitted model stores a template's index here:
+ * append new ones. */
 #define TEMPLATES(T)                                                                     \
     T(panel)                                                                             \
     T(small)                                                                             \

@@ -41,7 +41,7 @@ STRIDED(cublasCgemmStridedBatched, void)
 STRIDED(cublasZgemmStridedBatched, void)
 #undef STRIDED
 
-/* Batches whose matrices are where pointers in device memory say. */
+/* Pointer-array batches: a, b and c are arrays in device memory. */
 #define POINTERS(letter)                                                                 \
     int NAME(letter)(void *handle, int trans_a, int trans_b, INT m, INT n, INT k,        \
                      const void *alpha, const void *const *a, INT lda,                   \

@@ -194,11 +194,10 @@ typedef enum mmt_type {
 
 /* How products of f32 are computed. */
 typedef enum mmt_f32_mode {
-    MMT_F32_EMULATED = 0, /* the default: where they are of sm_90a, tensor cores may take
-                           * each number as three of bf16, six products for one. C is
-                           * then nearer to the exact product, and infinities and NaN are
-                           * where they would be; but of numbers below 2^-109 what is
-                           * below 2^-134 is lost */
+    MMT_F32_EMULATED = 0, /* the default: from sm_80 on tensor cores may take each number
+                           * as three of bf16, six products for one. C is then nearer to
+                           * the exact product, and infinities and NaN are where they
+                           * would be */
     MMT_F32_STRICT,       /* by FMAs of f32 alone */
 } mmt_f32_mode;
 

@@ -217,7 +217,8 @@ DEVICE_FN void fetch(struct work *t, struct way *w, int step)
 #define SLICES 3
 #define SCALE  0x1p23f
 
-// Of two numbers each slice, the nearest to what those above it leave, which is exact.
+// Slices of two numbers, in pairs: each is the bf16 nearest to what those above it leave. The
+// differences are exact.
 DEVICE_FN void take_apart(unsigned slices[SLICES], unsigned low_bits, unsigned high_bits)
 {
     float low = FLOAT_OF_BITS(low_bits) * SCALE, high = FLOAT_OF_BITS(high_bits) * SCALE;
@@ -245,7 +246,8 @@ DEVICE_FN void take_all_apart(unsigned to[SLICES][4], const unsigned words[8], b
     }
 }
 
-// Columns of blocks that are multiplied in turn: each product waits for the one before it.
+// Columns of blocks that are interleaved: each mma waits for the one before it on the same
+// accumulators.
 #define IN_TURN (BLOCKS_M < 4 ? 2 : 1)
 
 // Tensor cores cut sums off: they add up one step's products, the smallest first, from nothing.
@@ -380,6 +382,7 @@ DEVICE_FN void drop_scale(real *sums, int count)
 
 // Sums that are not finite are computed once more, from A and B themselves: of a number that is
 // not finite the slices are not either, and their products are NaN where its own may be infinite.
+// Sums from 2^82 on overflow while they have SCALE.
 #define STORED_PARAMETERS                                                  \
     int k, const GLOBAL element *a, wide a_start, int lda, wide a_stride,  \
     const GLOBAL element *b, wide b_start, int ldb, wide b_stride,

@@ -189,7 +189,7 @@ DEVICE_FN void mma(real c[2], const unsigned a[1], const unsigned b[1])
 #endif
 
 #if defined(TYPE_F32)
-// Two of them in a word, to the nearest.
+// Two f32 as bf16 in one word, rounded to the nearest.
 DEVICE_FN unsigned pair_of_bf16(float low, float high)
 {
     unsigned pair;

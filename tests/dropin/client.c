@@ -43,7 +43,7 @@ int cublasLtMatrixLayoutSetAttribute(void *layout, int attribute, const void *va
     X(late, 0)     /* and this one behind it */                                          \
     X(sms, 0)      /* multiprocessors that the product may take; 0: all */                \
     X(ex, 0)       /* the Ex form of f32 and f64, too */                                 \
-    X(lists, 0)    /* the Ex form that takes lists of matrices */                        \
+    X(lists, 0)    /* the Ex form that takes pointer arrays */                        \
     X(complex, 0)  /* one product of complex f32 besides */                              \
     X(lt, 0) X(epilogue, 1) X(two, 0) /* C is another matrix than D */                   \
     X(count, 1) X(threads, 1) X(capture, 0) X(fork, 0)                                   \

@@ -1,5 +1,6 @@
 /* How near to the exact product C must be where tensor cores multiply f32, and operands
- * that show it. For accuracy.c, on a card, and for hopper/emulate.cpp, on the host.
+ * that show it. For accuracy.c, on a card, and on the host for
+ * hopper/emulate.cpp and test_slices.c.
  *
  * With s stages of 64 steps in k, an element is near if it is no further from the exact
  * one than that of FFMA, or

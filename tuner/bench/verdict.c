@@ -27,8 +27,8 @@ static const struct {
 /* Calls before the first sample take so long: code is loaded, the clock rises. */
 static const double warm_seconds = 5e-3;
 
-/* At its power cap a device lowers the clock for what it runs, within less than the
- * first; how fast it is then, the second tells. Speed-ups beyond `large` outlast that. */
+/* Seconds in which a device at its power cap adapts its clock to what it runs, and
+ * seconds that are timed then. From a speed-up of `large` on no clock matters. */
 static const double adapting_seconds = 0.15, lasting_seconds = 0.1, large = 1.1;
 
 struct lane {
