@@ -164,6 +164,13 @@ int mmt_select_rank(const struct mmt_profile *profile, const mmt_problem *proble
                     const struct mmt_caps *caps, const struct mmt_terms *terms,
                     struct mmt_ranked ranked[MMT_MOST_RANKED]);
 
+/* The first of a template's starting points that is not estimated at more than another
+ * takes by far, for those terms. Returns the estimate in cycles, INFINITY where there is
+ * none. */
+double mmt_select_start(const struct mmt_template *template, const mmt_problem *problem,
+                        const struct mmt_caps *caps, const struct mmt_terms *terms,
+                        struct mmt_config *out);
+
 /* The kernels that promise most, what mmt_select considers first: of the portfolio those
  * that are not expected to be far behind, or where there is none, of each template that
  * suits the problem its best starting point. Returns how many. */

@@ -309,10 +309,8 @@ static bool seed_within(const struct mmt_template *template, int seed,
     return mmt_bind(out, problem, caps, bound) && terms_allow(bound, terms);
 }
 
-/* The first of a template's starting points that is not estimated at more than another
- * takes by far: one that leaves most multiprocessors idle may take fifty times as long.
- * Returns the estimate, INFINITY where there is none. */
-static double find_seed(const struct mmt_template *template, const mmt_problem *problem,
+/* One that leaves most multiprocessors idle may take fifty times as long. */
+double mmt_select_start(const struct mmt_template *template, const mmt_problem *problem,
                         const struct mmt_caps *caps, const struct mmt_terms *terms,
                         struct mmt_config *out)
 {
@@ -341,14 +339,15 @@ static bool find_default(const mmt_problem *problem, const struct mmt_caps *caps
     struct mmt_config usual;
     if (!mmt_config_default(problem, caps, &usual))
         return false;
-    double best = find_seed(usual.template, problem, caps, terms, out);
+    double best = mmt_select_start(usual.template, problem, caps, terms, out);
     for (int t = 0; mmt_templates[t]; t++) {
         const struct mmt_template *template = mmt_templates[t];
         struct mmt_config other;
-        bool meant = caps->kind == MMT_GPU && mmt_config_meant(template, problem, caps);
+        bool meant = caps->kind == MMT_GPU && !template->prefers &&
+                     mmt_config_meant(template, problem, caps);
         if (isfinite(best) && !meant)
             continue;
-        double estimate = find_seed(template, problem, caps, terms, &other);
+        double estimate = mmt_select_start(template, problem, caps, terms, &other);
         if (isfinite(estimate) && estimate <= best / 2) {
             best = estimate;
             *out = other;
@@ -542,7 +541,7 @@ static int list_seeds(const mmt_problem *problem, const struct mmt_caps *caps,
     struct mmt_bound bound;
     for (int t = 0; mmt_templates[t] && count < most; t++)
         if (mmt_config_meant(mmt_templates[t], problem, caps) &&
-            isfinite(find_seed(mmt_templates[t], problem, caps, terms, &config)) &&
+            isfinite(mmt_select_start(mmt_templates[t], problem, caps, terms, &config)) &&
             !is_listed(&config, out, count))
             out[count++] = config;
     for (int t = 0; mmt_templates[t]; t++)

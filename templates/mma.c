@@ -107,6 +107,12 @@ static const int bf16x3_seeds[][MMT_MAX_KNOBS] = {
       [REGISTER_STAGES] = 1, [RASTER_GROUP] = 16, [MIN_BLOCKS] = 4, [SPLIT_K] = 4 },
     { [TILE_M] = 64, [TILE_N] = 32, [TILE_K_BYTES] = 128, [WARPS_M] = 2, [WARPS_N] = 1, [STAGES] = 4,
       [REGISTER_STAGES] = 1, [RASTER_GROUP] = 16, [MIN_BLOCKS] = 4, [SPLIT_K] = 4 },
+    { [TILE_M] = 16, [TILE_N] = 64, [TILE_K_BYTES] = 128, [WARPS_M] = 1, [WARPS_N] = 2, [STAGES] = 3,
+      [REGISTER_STAGES] = 1, [RASTER_GROUP] = 1, [MIN_BLOCKS] = 3, [SPLIT_K] = 4 },
+    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K_BYTES] = 128, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 2,
+      [REGISTER_STAGES] = 1, [RASTER_GROUP] = 1, [MIN_BLOCKS] = 2, [SPLIT_K] = 4 },
+    { [TILE_M] = 64, [TILE_N] = 16, [TILE_K_BYTES] = 128, [WARPS_M] = 4, [WARPS_N] = 1, [STAGES] = 3,
+      [REGISTER_STAGES] = 1, [RASTER_GROUP] = 16, [MIN_BLOCKS] = 3, [SPLIT_K] = 4 },
     { [TILE_M] = 32, [TILE_N] = 32, [TILE_K_BYTES] = 64, [WARPS_M] = 1, [WARPS_N] = 1, [STAGES] = 2,
       [REGISTER_STAGES] = 1, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [SPLIT_K] = 1 },
 };
@@ -166,11 +172,12 @@ static int held(const int *v, const struct mmt_variant *variant, int tile, bool 
     return tile * v[TILE_K_BYTES] / 4 / threads(v);
 }
 
-/* What a step of f32 takes besides: all slices of A, those of two blocks of B, and the
- * least of its partial sums, those of one column of blocks. */
+/* What a step of f32 takes besides: all slices of A, those of two blocks of B, the words
+ * of one that are being taken apart, and the least of its partial sums, those of one
+ * column of blocks. */
 static int step_registers(const struct mmt_variant *variant, int blocks_m)
 {
-    return in_slices(variant->type) ? 3 * 4 * (blocks_m + 1) + 4 * blocks_m : 0;
+    return in_slices(variant->type) ? 3 * 4 * (blocks_m + 1) + 8 + 4 * blocks_m : 0;
 }
 
 /* 32-bit registers that a thread cannot do without: accumulators, operands, and what
@@ -181,9 +188,9 @@ static unsigned registers(const int *v, const struct mmt_variant *variant,
     enum { BESIDES = 40 };
     const int blocks_m = v[TILE_M] / v[WARPS_M] / 16,
               blocks_n = v[TILE_N] / v[WARPS_N] / 8;
-    const int operands =
-        v[REGISTER_STAGES] * fetches(variant->type) * (4 * blocks_m + 2 * blocks_n) +
-        step_registers(variant, blocks_m);
+    const int whole = v[REGISTER_STAGES] - in_slices(variant->type);
+    const int operands = whole * fetches(variant->type) * (4 * blocks_m + 2 * blocks_n) +
+                         step_registers(variant, blocks_m);
     const int accumulators = 4 * blocks_m * blocks_n * (v[PROMOTE] ? 2 : 1);
     return (unsigned) (accumulators + operands +
                        held(v, variant, v[TILE_M], !variant->trans_a, caps) +

@@ -211,9 +211,9 @@ DEVICE_FN void fetch(struct work *t, struct way *w, int step)
 #if defined(TYPE_F32)
 // ---- f32 in slices ----------------------------------------------------------------------
 
-// An f32 is the sum of three bf16, its slices; six of the nine products of two numbers' slices
-// count, the others are at most 2^-24 of the whole. SCALE makes the least f32 a normal bf16.
-// Slices of a number that is not finite then, 2^105 or more, have a NaN among them.
+// An f32 is the sum of three bf16, its slices. Six of the nine products of two numbers' slices
+// count; the others are at most 2^-24 of the whole. SCALE makes the least f32 a normal bf16. A
+// number whose upper slice is not finite then, just below 2^105 at least, has a NaN among them.
 #define SLICES 3
 #define SCALE  0x1p23f
 
@@ -380,8 +380,8 @@ DEVICE_FN void drop_scale(real *sums, int count)
         sums[s] *= 1 / (SCALE * SCALE);
 }
 
-// Sums that are not finite are computed once more, from A and B themselves: of a number that is
-// not finite the slices are not either, and their products are NaN where its own may be infinite.
+// Sums that are not finite are computed once more, from A and B themselves. Slices of a number
+// that is not finite are not either, and their products are NaN where its own may be infinite.
 // Sums from 2^82 on overflow while they have SCALE.
 #define STORED_PARAMETERS                                                  \
     int k, const GLOBAL element *a, wide a_start, int lda, wide a_stride,  \

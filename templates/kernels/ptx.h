@@ -184,7 +184,7 @@ DEVICE_FN void mma(real c[2], const unsigned a[1], const unsigned b[1])
         : "+r"(c[0]), "+r"(c[1]) : "r"(a[0]), "r"(b[0]));
 }
 #else
-#error "bf16, tf32, f8e4m3 and f8e5m2 have no instruction before sm_80"
+#error "bf16, tf32, f32, f8e4m3 and f8e5m2 have no instruction before sm_80"
 #endif
 #endif
 

@@ -156,8 +156,16 @@ static double *multiply_exactly(mmt_device *device, const mmt_problem *p, double
 
 /* ---- comparing ------------------------------------------------------------------- */
 
+static struct near_bound bound_of(const mmt_problem *p, const char *configuration)
+{
+    const char *splits = strstr(configuration, "SPLIT_K=");
+    return strncmp(configuration, "mma_bf16x3", 10)
+               ? near_of_wgmma(p->k)
+               : near_of_mma(p->k, splits ? atoi(splits + 8) : 1);
+}
+
 static struct near_sums compare(const mmt_problem *p, const double *c,
-                                const struct right *right)
+                                const struct right *right, struct near_bound bound)
 {
     const double unit = mmt_number_roundoff(mmt_type_scalar(p->type)) * 0x1p24;
     struct near_sums sums = { 0 };
@@ -165,7 +173,7 @@ static struct near_sums compare(const mmt_problem *p, const double *c,
     for (int64_t i = 0; i < p->m * p->n; i++) {
         const struct near_element x = { c[i], right->ffma ? right->ffma[i] : 0,
                                         right->exact[i], right->sizes[i] * unit };
-        near_add(&sums, &x, p->k);
+        near_add(&sums, &x, bound);
     }
     return sums;
 }
@@ -197,7 +205,7 @@ static bool try_one(mmt_device *device, const mmt_problem *p, const void *a,
                     const struct near_sums *ffma, bool whole)
 {
     double *c = multiply(device, p, a, b, configuration);
-    const struct near_sums sums = compare(p, c, right);
+    const struct near_sums sums = compare(p, c, right, bound_of(p, configuration));
     const bool nearer = sums.most <= ffma->most && sums.squares <= ffma->squares;
     const bool near = !right->ffma || (sums.far == 0 && (nearer || !whole));
 
@@ -225,7 +233,7 @@ static bool try_all(mmt_device *device, const mmt_problem *p, int kind,
            p->type == MMT_F64 ? near_kinds[0] : near_kinds[kind], "most", "rms", "bias",
            "beyond", "norm", "far");
     if (ffma) {
-        plain = compare(p, ffma, &right);
+        plain = compare(p, ffma, &right, near_of_wgmma(p->k));
         print_line(&plain, norm(ffma, exact, p->m * p->n), "FFMA");
     }
     for (int i = 0; i < count; i++)

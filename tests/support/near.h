@@ -2,16 +2,15 @@
  * that show it. For accuracy.c, on a card, and on the host for
  * hopper/emulate.cpp and test_slices.c.
  *
- * With s stages of 64 steps in k, an element is near if it is no further from the exact
- * one than that of FFMA, or
+ * An element is near if it is no further from the exact one than that of FFMA, or
  *
- *     |C - exact| <= 2^-24 (|exact| + (10 + s) |A| |B|) + (1 + s) 2^-150
+ *     |C - exact| <= 2^-24 (|exact| + units |A| |B|) + subnormals 2^-150
  *
- * which is the last rounding; of the products what is left out, 1, and what each of a
- * stage's four instructions may cut off, 2, and a little of the lower slices; and a
- * rounding for each stage, of subnormal sums half of 2^-149. FFMA rounds k times. Where
- * |A| |B| is beyond the largest f32, C may be infinite or NaN: that depends on the order
- * of the sum.
+ * whose first term is the last rounding. Of the products 1 unit is left out; what an
+ * instruction cuts off of a sum of slices' products is at most 2, and a little more of
+ * the lower slices. Each sum that is added costs a unit, and of subnormal ones half of
+ * 2^-149 where it is rounded. FFMA rounds k times. Where |A| |B| is beyond the largest
+ * f32, C may be infinite or NaN: that depends on the order of the sum.
  *
  * Operands of like size, the first kinds, must be nearer than FFMA's on the whole, too.
  */
@@ -92,20 +91,34 @@ struct near_element {
     double found, ffma, exact, size;
 };
 
-static double near_slots(int64_t k)
+struct near_bound {
+    double units, subnormals;
+};
+
+/* wgmma sums up 64 steps by four instructions, and rounds that to f32. */
+static inline struct near_bound near_of_wgmma(int64_t k)
 {
-    return (double) ((k + 63) / 64);
+    const double sums = (double) ((k + 63) / 64);
+    const struct near_bound bound = { 10 + sums, 1 + sums };
+    return bound;
 }
 
-static double near_rounding(const struct near_element *x, int64_t k)
+/* mma_bf16x3 sums up 16 steps by one, keeps their scale, and adds up splits of k. */
+static inline struct near_bound near_of_mma(int64_t k, int splits)
 {
-    return 0x1p-24 * fabs(x->exact) + (1 + near_slots(k)) * 0x1p-150;
+    const struct near_bound bound = { 4 + (double) ((k + 15) / 16) + splits, 1 };
+    return bound;
 }
 
-static bool near_is_near(const struct near_element *x, int64_t k)
+static double near_rounding(const struct near_element *x, struct near_bound bound)
+{
+    return 0x1p-24 * fabs(x->exact) + bound.subnormals * 0x1p-150;
+}
+
+static bool near_is_near(const struct near_element *x, struct near_bound bound)
 {
     const double error = fabs(x->found - x->exact), other = fabs(x->ffma - x->exact);
-    const double most = near_rounding(x, k) + 0x1p-24 * (10 + near_slots(k)) * x->size;
+    const double most = near_rounding(x, bound) + 0x1p-24 * bound.units * x->size;
 
     if (!isfinite(x->found))
         return x->size >= FLT_MAX;
@@ -119,11 +132,12 @@ struct near_sums {
     int64_t count, far;
 };
 
-static void near_add(struct near_sums *sums, const struct near_element *x, int64_t k)
+static void near_add(struct near_sums *sums, const struct near_element *x,
+                     struct near_bound bound)
 {
     const double unit = 0x1p-24 * x->size + 0x1p-150, error = x->found - x->exact;
 
-    sums->far += !near_is_near(x, k);
+    sums->far += !near_is_near(x, bound);
     if (!isfinite(x->found) || !isfinite(x->ffma))
         return;
     sums->count++;
@@ -131,7 +145,7 @@ static void near_add(struct near_sums *sums, const struct near_element *x, int64
     sums->squares += error / unit * (error / unit);
     sums->bias += (x->exact < 0 ? -error : error) / unit;
     if (fabs(error) > fabs(x->ffma - x->exact))
-        sums->beyond = fmax(sums->beyond, (fabs(error) - near_rounding(x, k)) / unit);
+        sums->beyond = fmax(sums->beyond, (fabs(error) - near_rounding(x, bound)) / unit);
 }
 
 #endif

@@ -53,7 +53,7 @@ static mmt_status read_planted(void *self, double *seconds, mmt_error *err)
     const double alone = adapted ? side->lasting : side->adapting;
     *seconds = (double) calls * (is_long ? alone : side->brief);
     fake.begin = -1;
-    fake.adapted = is_long ? fake.side : -1;
+    fake.adapted = is_long && !adapted ? fake.side : -1;
     fake.long_seconds[adapted] += is_long ? *seconds : 0;
     if (is_long && strlen(fake.long_runs) + 1 < sizeof fake.long_runs)
         strncat(fake.long_runs, &"oab"[fake.side], 1);
@@ -161,7 +161,7 @@ static void test_throttled(double ours, double theirs)
     deal(1.05, true);
     fake.sides[OURS].lasting = ours, fake.sides[FIRST_WAY].lasting = theirs;
     check_play(ours, theirs, 15);
-    CHECK_EQ_STR(fake.long_runs, "ooaaooaa");
+    CHECK_EQ_STR(fake.long_runs, "ooaaaaoo");
     CHECK(fabs(fake.long_seconds[0] - 4 * 0.15) < 0.02);
     CHECK(fabs(fake.long_seconds[1] - 4 * 0.1) < 0.02);
 }
@@ -208,8 +208,8 @@ int main(void)
     test_samples(0.7, true, 5, "");
     test_throttled(100e-6, 97e-6);
     test_throttled(100e-6, 104e-6);
-    test_two_ways(FIRST_WAY, FIRST_WAY + 1, "ooaaooaa");
-    test_two_ways(FIRST_WAY + 1, FIRST_WAY, "oobboobb");
+    test_two_ways(FIRST_WAY, FIRST_WAY + 1, "ooaaaaoo");
+    test_two_ways(FIRST_WAY + 1, FIRST_WAY, "oobbbboo");
     test_failing(1, "");
     test_failing(100, ""); /* in a sample: before, 35 warm up */
     test_failing(1000, "oo");

@@ -236,8 +236,33 @@ static void test_spread(void)
     CHECK_EQ_INT(mmt_launch_spread(&launch, &caps, five), 40000);
 }
 
+/* Without a profile no template is chosen that is worth trying for some problems alone.
+ */
+static void test_untuned(const char *id)
+{
+    static const int64_t widths[] = { 64, 4096, 12442, 27994 };
+    static const int64_t depths[] = { 16, 24, 1000, 4096 };
+    mmt_error err = { 0 };
+    mmt_device *device = mmt_device_open(id, &err);
+    if (!CHECK_OK(device ? MMT_OK : err.status, err))
+        return;
+    for (int64_t m = 1; m <= 256; m += m < 16 ? 1 : 8)
+        for (int i = 0; i < 16; i++) {
+            const mmt_problem problem = normal(MMT_F32, m, widths[i / 4], depths[i % 4]);
+            struct mmt_selection selection;
+            CHECK_OK(mmt_select(NULL, &problem, mmt_device_caps(device), NULL, &selection,
+                                &err),
+                     err);
+            CHECK(!selection.config.template->prefers);
+        }
+    mmt_device_close(device);
+}
+
 int main(void)
 {
+    test_untuned("null:sm_89");
+    test_untuned("null:sm_90a");
+    test_untuned("null:sm_100");
     test_select();
     test_select_foreign_entries();
     test_select_epilogue();

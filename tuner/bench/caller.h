@@ -77,7 +77,7 @@ struct mmt_called_times {
  * whether ours is faster by the margin, 30 where it is close. On a device they run
  * without gap, so that what the host takes to call either is left out. Where ours is
  * faster by the margin, but less than 1.1 times, and throttles the device, each runs by
- * itself for half a second. */
+ * itself for half a second: then the medians are of that. */
 mmt_status mmt_caller_measure(const struct mmt_caller *caller, void *self,
                               struct mmt_session *session, const struct mmt_call *call,
                               const struct mmt_config *config, double seconds,

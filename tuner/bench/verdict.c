@@ -28,8 +28,10 @@ static const struct {
 static const double warm_seconds = 5e-3;
 
 /* Seconds in which a device at its power cap adapts its clock to what it runs, and
- * seconds that are timed then. From a speed-up of `large` on no clock matters. */
-static const double adapting_seconds = 0.15, lasting_seconds = 0.1, large = 1.1;
+ * seconds that are timed then. From a speed-up of `large` on no clock matters. Shorter
+ * calls than the last cannot be queued without gaps. */
+static const double adapting_seconds = 0.15, lasting_seconds = 0.1, large = 1.1,
+                    least_call = 20e-6;
 
 struct lane {
     int way;
@@ -148,19 +150,20 @@ static struct mmt_timing timing_of(const struct lane *lane)
                                 lane->num_samples };
 }
 
-static int fastest_way(const struct match *match)
+/* The library's. */
+static const struct lane *fastest_lane(const struct match *match)
 {
-    int best = 1;
+    const struct lane *best = &match->lanes[1];
     for (int i = 2; i < match->num_lanes; i++)
-        if (timing_of(&match->lanes[i]).median < timing_of(&match->lanes[best]).median)
-            best = i;
-    return match->lanes[best].way;
+        if (timing_of(&match->lanes[i]).median < timing_of(best).median)
+            best = &match->lanes[i];
+    return best;
 }
 
 static void conclude(const struct match *match, struct mmt_called_times *out)
 {
     out->ours = timing_of(&match->lanes[0]);
-    out->theirs = timing_of(&match->lanes[1 + fastest_way(match)]);
+    out->theirs = timing_of(fastest_lane(match));
 }
 
 static double distance_of(const struct mmt_called_times *times)
@@ -191,33 +194,38 @@ static mmt_status run_on(struct match *match, int way, double seconds, double *e
 }
 
 /* Samples that are taken in turn share a clock, which hides that ours needs more power.
- * So a device that throttles under ours runs each side by itself for longer. */
-static mmt_status outlast(struct match *match, struct mmt_called_times *out,
-                          mmt_error *err)
+ * So a device that throttles under ours runs each side by itself for longer, in the order
+ * ours, theirs, theirs, ours. */
+static mmt_status time_sustained(struct match *match, struct mmt_called_times *out,
+                                 mmt_error *err)
 {
-    const int ways[] = { OURS, fastest_way(match) };
+    const int ways[] = { OURS, fastest_lane(match)->way };
     double *medians[] = { &out->ours.median, &out->theirs.median }, sums[2] = { 0 };
     struct mmt_health health = { 0 };
     mmt_status status = MMT_OK;
-    mmt_device_health(match->session->device, &health); /* may open a library first */
+    if (!mmt_device_health(match->session->device, &health)) /* may open a library */
+        return MMT_OK;
     for (int i = 0; i < 2 * LONG_ROUNDS && !status; i++) {
-        double each = *medians[i % 2];
-        status = run_on(match, ways[i % 2], adapting_seconds, &each, &health, err);
+        const int side = (i + 1) / 2 % 2;
+        double each = *medians[side];
+        status = run_on(match, ways[side], adapting_seconds, &each, &health, err);
         if (i == 0 && !health.throttled)
             return status;
         if (!status)
-            status = run_on(match, ways[i % 2], lasting_seconds, &each, &health, err);
-        sums[i % 2] += each;
+            status = run_on(match, ways[side], lasting_seconds, &each, &health, err);
+        sums[side] += each;
     }
     for (int i = 0; i < 2 && !status; i++)
         *medians[i] = sums[i] / LONG_ROUNDS;
     return status;
 }
 
-static bool may_be_power(const struct match *match, const struct mmt_called_times *times)
+static bool may_be_power_limited(const struct match *match,
+                                 const struct mmt_called_times *times)
 {
     const double speedup = times->theirs.median / times->ours.median;
-    return !match->caller->run && speedup >= 1 + MMT_FASTER_MARGIN && speedup < large;
+    return !match->caller->run && times->ours.median >= least_call &&
+           speedup >= 1 + MMT_FASTER_MARGIN && speedup < large;
 }
 
 static mmt_status play(struct match *match, double seconds, struct mmt_called_times *out,
@@ -235,8 +243,8 @@ static mmt_status play(struct match *match, double seconds, struct mmt_called_ti
         if (distance_of(out) >= stages[i].nearer)
             break;
     }
-    if (!status && may_be_power(match, out))
-        status = outlast(match, out, err);
+    if (!status && may_be_power_limited(match, out))
+        status = time_sustained(match, out, err);
     return status;
 }
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "costmodel/costmodel.h"
 #include "tuner/bench/caller.h"
 #include "tuner/tune/tune.h"
 
@@ -20,14 +19,9 @@ static const double part_after = 0.15;
 /* Times a candidate's limit: loading a large library from a disk is slow. */
 static const double patience = 6;
 
-/* Kernels that are timed for a call: of known portfolios, and of templates that are in
- * none; seconds for each; and calls for which they are compiled ahead. */
-enum {
-    MOST_OF_PORTFOLIO = 4,
-    MOST_SPECIAL = 2,
-    MOST_PROMISING = MOST_OF_PORTFOLIO + MOST_SPECIAL,
-    FAR_AHEAD = 32,
-};
+/* Kernels that are timed for a call, of known portfolios and in all; seconds for each;
+ * and calls for which they are compiled ahead. */
+enum { MOST_OF_PORTFOLIO = 4, MOST_PROMISING = 6, FAR_AHEAD = 32 };
 static const double promising_seconds = 0.05;
 
 /* A time of its own, not taken in turn with others', must be that much shorter. */
@@ -162,6 +156,14 @@ static bool is_allowed(const struct mmt_run *run, const struct question *q,
            mmt_journal_whole(run->files.journal, problem, config) != MMT_WHOLE_WRONG;
 }
 
+static bool is_listed(const struct mmt_config *config, const struct mmt_config *list,
+                      int count)
+{
+    while (count > 0 && !mmt_config_equal(&list[count - 1], config))
+        count--;
+    return count > 0;
+}
+
 static bool is_new(const struct mmt_run *run, const struct question *q,
                    const struct mmt_config *config)
 {
@@ -169,55 +171,30 @@ static bool is_new(const struct mmt_run *run, const struct question *q,
            !mmt_journal_find_any(run->files.journal, &q->it->call.problem, config);
 }
 
-/* The starting point that is cheapest by the estimate, of a template that is worth trying
- * for such problems alone. False: it has none. */
-static bool best_start(const struct mmt_run *run, const struct question *q,
-                       const struct mmt_template *template, struct mmt_config *out)
-{
-    const mmt_problem *problem = &q->it->call.problem;
-    double least = INFINITY;
-    for (int i = 0; i < template->num_seeds; i++) {
-        struct mmt_config config = { .template = template };
-        memcpy(config.values, template->seeds[i],
-               sizeof(int) * (size_t) template->num_knobs);
-        if (!is_new(run, q, &config))
-            continue;
-        const double cost = mmt_cost_estimate(&config, problem, &run->device.caps);
-        if (cost < least)
-            *out = config, least = cost;
-    }
-    return least < INFINITY;
-}
-
-/* Portfolios leave out what is worth trying for some problems alone. */
-static int list_special(const struct mmt_run *run, const struct question *q,
-                        struct mmt_config out[MOST_SPECIAL])
-{
-    const mmt_problem *problem = &q->it->call.problem;
-    int count = 0;
-    for (int t = 0; mmt_templates[t] && count < MOST_SPECIAL; t++)
-        if (mmt_templates[t]->prefers &&
-            mmt_config_meant(mmt_templates[t], problem, &run->device.caps))
-            count += best_start(run, q, mmt_templates[t], &out[count]);
-    return count;
-}
-
 /* Those that promise most by what is known of the device, and were not timed for the
- * call; returns how many. */
+ * call; returns how many. Portfolios leave out templates that are worth trying for some
+ * problems alone: of these a starting point. */
 static int list_promising(const struct mmt_run *run, const struct question *q,
                           struct mmt_config out[MOST_PROMISING])
 {
     const mmt_problem *problem = &q->it->call.problem;
+    const struct mmt_caps *caps = &run->device.caps;
     const struct mmt_terms terms = { .max_workspace = room_of(q),
                                      .strict_f32 = q->mode == MMT_F32_STRICT };
     struct mmt_config all[MOST_PROMISING];
-    const int found = mmt_select_candidates(run->files.layers, problem, &run->device.caps,
-                                            &terms, all, MOST_OF_PORTFOLIO);
+    int found = mmt_select_candidates(run->files.layers, problem, caps, &terms, all,
+                                      MOST_OF_PORTFOLIO);
+    for (int t = 0; mmt_templates[t] && found < MOST_PROMISING; t++)
+        if (mmt_templates[t]->prefers &&
+            mmt_config_meant(mmt_templates[t], problem, caps) &&
+            isfinite(
+                mmt_select_start(mmt_templates[t], problem, caps, &terms, &all[found])))
+            found++;
     int count = 0;
     for (int i = 0; i < found; i++)
-        if (is_new(run, q, &all[i]))
+        if (is_new(run, q, &all[i]) && !is_listed(&all[i], out, count))
             out[count++] = all[i];
-    return count + list_special(run, q, out + count);
+    return count;
 }
 
 /* As at a shape that is no goal: found right by a few checks, with few samples. */

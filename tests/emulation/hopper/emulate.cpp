@@ -367,14 +367,14 @@ static bool is_near(void)
     for (long at = 0; at < plan.batch * plan.m * plan.n; at++) {
         struct near_element x =
             near_at(at / plan.n / plan.m, at / plan.n % plan.m, at % plan.n);
-        near_add(&ours, &x, plan.k);
-        if (ours.far && !near_is_near(&x, plan.k)) {
+        near_add(&ours, &x, near_of_wgmma(plan.k));
+        if (ours.far && !near_is_near(&x, near_of_wgmma(plan.k))) {
             printf("%s: row %ld, column %ld is %.9g, FFMA gives %.9g, exact is %.9g\n",
                    near_kinds[kind], at / plan.n, at % plan.n, x.found, x.ffma, x.exact);
             return false;
         }
         x.found = x.ffma;
-        near_add(&of_ffma, &x, plan.k);
+        near_add(&of_ffma, &x, near_of_wgmma(plan.k));
     }
     if (kind >= NEAR_LIKE || (ours.most <= of_ffma.most && ours.squares <= of_ffma.squares))
         return true;
