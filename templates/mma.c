@@ -188,9 +188,10 @@ static unsigned registers(const int *v, const struct mmt_variant *variant,
     enum { BESIDES = 40 };
     const int blocks_m = v[TILE_M] / v[WARPS_M] / 16,
               blocks_n = v[TILE_N] / v[WARPS_N] / 8;
-    const int whole = v[REGISTER_STAGES] - in_slices(variant->type);
-    const int operands = whole * fetches(variant->type) * (4 * blocks_m + 2 * blocks_n) +
-                         step_registers(variant, blocks_m);
+    const int fetched = v[REGISTER_STAGES] - in_slices(variant->type);
+    const int operands =
+        fetched * fetches(variant->type) * (4 * blocks_m + 2 * blocks_n) +
+        step_registers(variant, blocks_m);
     const int accumulators = 4 * blocks_m * blocks_n * (v[PROMOTE] ? 2 : 1);
     return (unsigned) (accumulators + operands +
                        held(v, variant, v[TILE_M], !variant->trans_a, caps) +
@@ -327,31 +328,6 @@ static struct mmt_alignment mma_alignment(const int *v, const mmt_problem *probl
                                    PAIR * (unsigned) mmt_type_size(problem->out) };
 }
 
-const struct mmt_template mmt_template_mma = {
-    .name = "mma",
-    .what =
-        "16-bit, tf32 and 8-bit types on the tensor cores of NVIDIA's sm_75 and newer",
-    .op = MMT_GEMM,
-    .types = 1 << MMT_BF16 | 1 << MMT_F16 | 1 << MMT_TF32 | 1 << MMT_F8E4M3 |
-             1 << MMT_F8E5M2 | 1 << MMT_I8,
-    .fused = true,
-    .dialects = MMT_CUDA_CXX,
-    .preferred_on = MMT_GPU,
-    .fma_per_cycle_per_sm = 512,
-    .file = "mma.cu",
-    .helpers = { "ptx.h", "transpose.h", "stage.h", "grid.h" },
-    .knobs = knobs,
-    .num_knobs = NUM_KNOBS,
-    .check_device = mma_check_device,
-    .check_problem = mma_check_problem,
-    .tile = mma_tile,
-    .work = mma_work,
-    .launch = mma_launch,
-    .alignment = mma_alignment,
-    .seeds = seeds,
-    .num_seeds = sizeof(seeds) / sizeof(seeds[0]),
-};
-
 /* Where both sides of C are long, packing slices first costs little beside multiplying
  * them. */
 static bool bf16x3_prefers(const mmt_problem *p)
@@ -360,26 +336,32 @@ static bool bf16x3_prefers(const mmt_problem *p)
     return p->m <= SHORT || p->n <= SHORT;
 }
 
+/* What both templates of mma.cu have. */
+#define OF_MMA_CU                                                                        \
+    .op = MMT_GEMM, .fused = true, .dialects = MMT_CUDA_CXX, .preferred_on = MMT_GPU,    \
+    .fma_per_cycle_per_sm = 512, .file = "mma.cu",                                       \
+    .helpers = { "ptx.h", "transpose.h", "stage.h", "grid.h" }, .knobs = knobs,          \
+    .num_knobs = NUM_KNOBS, .check_device = mma_check_device,                            \
+    .check_problem = mma_check_problem, .tile = mma_tile, .work = mma_work,              \
+    .launch = mma_launch, .alignment = mma_alignment
+
+const struct mmt_template mmt_template_mma = {
+    .name = "mma",
+    .what =
+        "16-bit, tf32 and 8-bit types on the tensor cores of NVIDIA's sm_75 and newer",
+    .types = 1 << MMT_BF16 | 1 << MMT_F16 | 1 << MMT_TF32 | 1 << MMT_F8E4M3 |
+             1 << MMT_F8E5M2 | 1 << MMT_I8,
+    OF_MMA_CU,
+    .seeds = seeds,
+    .num_seeds = sizeof(seeds) / sizeof(seeds[0]),
+};
+
 const struct mmt_template mmt_template_mma_bf16x3 = {
     .name = "mma_bf16x3",
     .what = "f32 as three bf16 slices on the tensor cores of NVIDIA's sm_80 and newer",
-    .op = MMT_GEMM,
     .types = 1 << MMT_F32,
-    .fused = true,
-    .dialects = MMT_CUDA_CXX,
-    .preferred_on = MMT_GPU,
     .prefers = bf16x3_prefers,
-    .fma_per_cycle_per_sm = 512,
-    .file = "mma.cu",
-    .helpers = { "ptx.h", "transpose.h", "stage.h", "grid.h" },
-    .knobs = knobs,
-    .num_knobs = NUM_KNOBS,
-    .check_device = mma_check_device,
-    .check_problem = mma_check_problem,
-    .tile = mma_tile,
-    .work = mma_work,
-    .launch = mma_launch,
-    .alignment = mma_alignment,
+    OF_MMA_CU,
     .seeds = bf16x3_seeds,
     .num_seeds = sizeof(bf16x3_seeds) / sizeof(bf16x3_seeds[0]),
 };

@@ -12,8 +12,8 @@
 // How tiles get to a stage and stand there says stage.h. An operand that runs along k is
 // "deep": its tile has a row for each line, A's rows or B's columns. The other kind has a row
 // for each depth: ldmatrix turns elements of 2 bytes, those of 4 are fetched one by one, and
-// those of 1 are transposed on their way, so that their tiles are always deep. Those of tf32 are
-// rounded in registers, and those of f32 taken apart there into three bf16 slices.
+// those of 1 are transposed on their way, so that their tiles are always deep. Those of tf32
+// are rounded in registers, and those of f32 taken apart there into three bf16 slices.
 //
 // SPLIT_K blocks may share a tile, each a split of k: they leave their accumulators in the
 // workspace, and mmt_reduce_splits adds them up, in the same order each time.
@@ -211,14 +211,15 @@ DEVICE_FN void fetch(struct work *t, struct way *w, int step)
 #if defined(TYPE_F32)
 // ---- f32 in slices ----------------------------------------------------------------------
 
-// An f32 is the sum of three bf16, its slices. Six of the nine products of two numbers' slices
-// count; the others are at most 2^-24 of the whole. SCALE makes the least f32 a normal bf16. A
-// number whose upper slice is not finite then, just below 2^105 at least, has a NaN among them.
+// An f32 is the sum of three bf16, its slices. Six of the nine products of two numbers'
+// slices count; the others are at most 2^-24 of the whole. SCALE makes the least f32 a
+// normal bf16. A number whose upper slice is not finite then, just below 2^105 at least,
+// has a NaN among them.
 #define SLICES 3
 #define SCALE  0x1p23f
 
-// Slices of two numbers, in pairs: each is the bf16 nearest to what those above it leave. The
-// differences are exact.
+// Slices of two numbers, in pairs: each is the bf16 nearest to what those above it leave.
+// The differences are exact.
 DEVICE_FN void take_apart(unsigned slices[SLICES], unsigned low_bits, unsigned high_bits)
 {
     float low = FLOAT_OF_BITS(low_bits) * SCALE, high = FLOAT_OF_BITS(high_bits) * SCALE;
@@ -230,8 +231,8 @@ DEVICE_FN void take_apart(unsigned slices[SLICES], unsigned low_bits, unsigned h
     }
 }
 
-// Of a step's words of 16 lines, the slices as an instruction of bf16 takes them. Depths q and
-// q + 4 of each fetch neighbour each other there: A and B have the same order along k.
+// Of a step's words of 16 lines, the slices as an instruction of bf16 takes them. Depths
+// q and q + 4 of each fetch are neighbours there: A and B have the same order along k.
 DEVICE_FN void take_all_apart(unsigned to[SLICES][4], const unsigned words[8], bool of_b)
 {
     UNROLL
@@ -246,31 +247,31 @@ DEVICE_FN void take_all_apart(unsigned to[SLICES][4], const unsigned words[8], b
     }
 }
 
-// Columns of blocks that are interleaved: each mma waits for the one before it on the same
-// accumulators.
-#define IN_TURN (BLOCKS_M < 4 ? 2 : 1)
+// Columns of blocks that are interleaved: each mma waits for the one before it on the
+// same accumulators.
+#define INTERLEAVED (BLOCKS_M < 4 ? 2 : 1)
 
-// Tensor cores cut sums off: they add up one step's products, the smallest first, from nothing.
-// Sums keep SCALE of both operands until they are stored: those of small numbers lose nothing.
-// `b`: of two columns of blocks, of which these begin with the first-th.
+// Tensor cores cut sums off: they add up one step's products, the smallest first, from
+// nothing. Sums keep SCALE of both operands until they are stored: those of small numbers
+// lose nothing. `b`: of two columns of blocks, of which these begin with the first-th.
 DEVICE_FN void multiply_slices(real acc[BLOCKS_M][BLOCKS_N][4], int j,
                                const unsigned a[BLOCKS_M][SLICES][4],
                                const unsigned b[SLICES][4], int first)
 {
-    real part[IN_TURN * BLOCKS_M][4];
+    real part[INTERLEAVED * BLOCKS_M][4];
 
     UNROLL
-    for (int s = 0; s < IN_TURN * BLOCKS_M * 4; s++)
+    for (int s = 0; s < INTERLEAVED * BLOCKS_M * 4; s++)
         part[s / 4][s % 4] = 0;
     UNROLL
     for (int least = SLICES - 1; least >= 0; least--)
         UNROLL
         for (int s = 0; s <= least; s++)
             UNROLL
-            for (int i = 0; i < IN_TURN * BLOCKS_M; i++)
+            for (int i = 0; i < INTERLEAVED * BLOCKS_M; i++)
                 mma(part[i], a[i % BLOCKS_M][least - s], b[s] + (first + i / BLOCKS_M) * 2);
     UNROLL
-    for (int s = 0; s < IN_TURN * BLOCKS_M * 4; s++)
+    for (int s = 0; s < INTERLEAVED * BLOCKS_M * 4; s++)
         acc[s / 4 % BLOCKS_M][j + s / 4 / BLOCKS_M][s % 4] += part[s / 4][s % 4];
 }
 
@@ -282,7 +283,7 @@ DEVICE_FN void multiply_step(struct work *t, int f)
     for (int i = 0; i < BLOCKS_M; i++)
         take_all_apart(a[i], t->a[f][i], false);
     UNROLL
-    for (int j = 0; j < BLOCKS_N; j += IN_TURN) {
+    for (int j = 0; j < BLOCKS_N; j += INTERLEAVED) {
         if (j % 2 == 0)
             take_all_apart(b, t->b[f][j / 2], true);
         multiply_slices(t->acc, j, a, b, j % 2);
@@ -331,7 +332,8 @@ DEVICE_FN void multiply_stage(struct work *t, struct way *w, int left, bool insi
 
 // ---- the way out ------------------------------------------------------------------------
 
-// Where a thread's s-th pair of accumulators stands in its warp's rectangle, from its lane's on.
+// Where a thread's s-th pair of accumulators stands in its warp's rectangle, from its
+// lane's on.
 DEVICE_FN int row_of(int s)
 {
     return s / 2 / BLOCKS_N * 16 + s % 2 * 8;
@@ -380,9 +382,9 @@ DEVICE_FN void drop_scale(real *sums, int count)
         sums[s] *= 1 / (SCALE * SCALE);
 }
 
-// Sums that are not finite are computed once more, from A and B themselves. Slices of a number
-// that is not finite are not either, and their products are NaN where its own may be infinite.
-// Sums from 2^82 on overflow while they have SCALE.
+// Sums that are not finite are computed once more, from A and B themselves. Slices of a
+// number that is not finite are not either, and their products are NaN where its own may
+// be infinite. Sums from 2^82 on overflow while they have SCALE.
 #define STORED_PARAMETERS                                                  \
     int k, const GLOBAL element *a, wide a_start, int lda, wide a_stride,  \
     const GLOBAL element *b, wide b_start, int ldb, wide b_stride,
@@ -396,8 +398,8 @@ DEVICE_FN bool all_finite(const real *x, int count)
     return none == 0;
 }
 
-// The sums of that row and column of C and of the next column, as far as there is one. A and B
-// begin with the matrix.
+// The sums of that row and column of C and of the next column, as far as there is one. A
+// and B begin with the matrix.
 DEVICE_FN void sum_pair_plainly(real sums[2], const element *a, int lda, const element *b,
                                 int ldb, int k, int row, int column, int count)
 {

@@ -141,8 +141,8 @@ DEVICE_FN void mma_16x8x16(real c[2], real c_lower[2], const real a[4],
           "d"(a[3]), "d"(lower[3]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
 }
 #elif !defined(TYPE_I32)
-// One instruction: c += A * B, before sm_80 of half the depth, and of i8 with 8 lines of A. That of
-// f32 takes bf16 slices.
+// One instruction: c += A * B, before sm_80 of half the depth, and of i8 with 8 lines of A.
+// That of f32 takes bf16 slices.
 #if ASYNC
 #if defined(TYPE_F16)
 #define MMA "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"

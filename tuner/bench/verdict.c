@@ -28,10 +28,11 @@ static const struct {
 static const double warm_seconds = 5e-3;
 
 /* Seconds in which a device at its power cap adapts its clock to what it runs, and
- * seconds that are timed then. From a speed-up of `large` on no clock matters. Shorter
- * calls than the last cannot be queued without gaps. */
-static const double adapting_seconds = 0.15, lasting_seconds = 0.1, large = 1.1,
-                    least_call = 20e-6;
+ * seconds that are timed then. */
+static const double adapting_seconds = 0.15, lasting_seconds = 0.1;
+
+/* From such a speed-up on no clock matters; shorter calls leave gaps in a queue. */
+static const double clear_speedup = 1.1, least_call_seconds = 20e-6;
 
 struct lane {
     int way;
@@ -224,8 +225,8 @@ static bool may_be_power_limited(const struct match *match,
                                  const struct mmt_called_times *times)
 {
     const double speedup = times->theirs.median / times->ours.median;
-    return !match->caller->run && times->ours.median >= least_call &&
-           speedup >= 1 + MMT_FASTER_MARGIN && speedup < large;
+    return !match->caller->run && times->ours.median >= least_call_seconds &&
+           speedup >= 1 + MMT_FASTER_MARGIN && speedup < clear_speedup;
 }
 
 static mmt_status play(struct match *match, double seconds, struct mmt_called_times *out,
