@@ -122,10 +122,10 @@ static const int bf16x3_seeds[][MMT_MAX_KNOBS] = {
 
 enum { CHUNK = 32, PAIR = 2 };
 
-/* f32 is multiplied as three bf16 slices. */
+/* f32 is multiplied as bf16 slices. */
 static bool in_slices(mmt_type type)
 {
-    return type == MMT_F32;
+    return mmt_type_slices(type) > 1;
 }
 
 /* Of 32 bytes along k, for a step. */

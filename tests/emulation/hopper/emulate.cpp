@@ -1,13 +1,14 @@
-// Runs a kernel of wgmma.cu or simt_tma.cu on the host and compares C with the exact product
-// of small whole numbers. KERNEL is its text; standard input has what launches.c prints; arguments are alpha
-// and beta, or `near` and a kind of f32 operands (near.h): then C must be near the exact product.
+// Runs a kernel of wgmma.cu or simt_tma.cu on the host and compares C with the exact
+// product of small whole numbers. KERNEL is its text; standard input has what launches.c
+// prints; arguments are alpha and beta, or `near` and a kind of f32 operands (near.h):
+// then C must be near the exact product.
 #include "machine.h"
 
 #include KERNEL
 #include "near.h"
 
 enum { MOST_LAUNCHES = 4, SPARE = 64 };
-enum { MMT_PACKED_FLAT = 2, MMT_PACKED_DIGITS = 3 };   // base/launch.h
+enum { MMT_PACKED_FLAT = 2, MMT_PACKED_DIGITS = 3 }; // base/launch.h
 
 struct launch {
     char entry[32];
@@ -36,14 +37,15 @@ static const struct launch *running;
 
 static void read_plan(void)
 {
-    bool read = scanf("%lld %lld %lld %d %d %lld %lld %lld %lld %lld %lld %lld %d %zu %d",
-                      &plan.m, &plan.n, &plan.k, &plan.trans_a, &plan.trans_b, &plan.lda,
-                      &plan.ldb, &plan.ldc, &plan.stride_a, &plan.stride_b, &plan.stride_c,
-                      &plan.batch, &plan.bias, &plan.workspace, &plan.count) == 15;
+    bool read =
+        scanf("%lld %lld %lld %d %d %lld %lld %lld %lld %lld %lld %lld %d %zu %d",
+              &plan.m, &plan.n, &plan.k, &plan.trans_a, &plan.trans_b, &plan.lda,
+              &plan.ldb, &plan.ldc, &plan.stride_a, &plan.stride_b, &plan.stride_c,
+              &plan.batch, &plan.bias, &plan.workspace, &plan.count) == 15;
     for (int i = 0; i < plan.count; i++) {
         struct launch *l = &plan.launch[i];
-        read &= scanf("%31s %d %d %d %d %d %zu %zu %zu %d", l->entry, &l->grid[0], &l->grid[1],
-                      &l->grid[2], &l->block[0], &l->block[1], &l->shared,
+        read &= scanf("%31s %d %d %d %d %d %zu %zu %zu %d", l->entry, &l->grid[0],
+                      &l->grid[1], &l->grid[2], &l->block[0], &l->block[1], &l->shared,
                       &l->workspace_at, &l->second_at, &l->parts) == 10;
         for (auto &box : l->box)
             read &= scanf("%d %d %d %d %zu %d", &box.inner, &box.outer, &box.swizzle,
@@ -53,7 +55,7 @@ static void read_plan(void)
         give_up("the plan on standard input cannot be read; launches", plan.count);
 }
 
-// ---- data ---------------------------------------------------------------------------------
+// ---- data ---------------------------------------------------------------------------
 
 static int draw(void)
 {
@@ -62,9 +64,9 @@ static int draw(void)
     return (int) (state >> 16) % 5 - 2;
 }
 
-// Where numbers are taken apart, all of A and B have this factor, of which each digit has a part:
-// so a product has another one, but for what is below the slices of f32 that are multiplied, and of
-// i32 what 2^32 divides.
+// Where numbers are taken apart, all of A and B have this factor, of which each digit has
+// a part: so a product has another one, but for what is below the slices of f32 that are
+// multiplied, and of i32 what 2^32 divides.
 #if defined(TYPE_F32) && !defined(THREAD_TILE_M)
 static const double fine = 1 + 0x1p-9 + 0x1p-18, of_product = 1 + 0x1p-8 + 3 * 0x1p-18;
 static const bool rounds = true;
@@ -166,7 +168,7 @@ static void fill_near(void)
 }
 #endif
 
-// ---- launching ----------------------------------------------------------------------------
+// ---- launching ----------------------------------------------------------------------
 
 static struct matrix describe_matrix(void *start, long rows, long columns, long ld,
                                      long stride, int size, long batch = plan.batch)
@@ -186,7 +188,8 @@ static void set_matrices(const struct launch &l)
                                   plan.lda, plan.stride_a, size);
     matrices[1] = describe_matrix(b.data(), plan.trans_b ? n : k, plan.trans_b ? k : n,
                                   plan.ldb, plan.stride_b, size);
-    matrices[2] = describe_matrix(c.data(), m, n, plan.ldc, plan.stride_c, sizeof(result));
+    matrices[2] =
+        describe_matrix(c.data(), m, n, plan.ldc, plan.stride_c, sizeof(result));
     for (int i = 0; i < 3; i++) {
         const bool flat = l.box[i].packed == MMT_PACKED_FLAT;
         const long lines = i ? n : m, rows = flat ? k : lines, columns = flat ? lines : k;
@@ -224,14 +227,17 @@ static bool call_pack(void)
 {
 #if PACKED_A && PACKED_B
     if (runs("mmt_pack"))
-        mmt_pack(plan.m, plan.n, plan.k, a.data(), 0, plan.lda, plan.stride_a, b.data(), 0, plan.ldb,
-                 plan.stride_b, own_workspace(), 0, workspace_from(running->second_at), 0);
+        mmt_pack(plan.m, plan.n, plan.k, a.data(), 0, plan.lda, plan.stride_a, b.data(),
+                 0, plan.ldb, plan.stride_b, own_workspace(), 0,
+                 workspace_from(running->second_at), 0);
 #elif PACKED_A
     if (runs("mmt_pack_a"))
-        mmt_pack_a(plan.m, plan.k, a.data(), 0, plan.lda, plan.stride_a, own_workspace(), 0);
+        mmt_pack_a(plan.m, plan.k, a.data(), 0, plan.lda, plan.stride_a, own_workspace(),
+                   0);
 #elif PACKED_B
     if (runs("mmt_pack_b"))
-        mmt_pack_b(plan.n, plan.k, b.data(), 0, plan.ldb, plan.stride_b, own_workspace(), 0);
+        mmt_pack_b(plan.n, plan.k, b.data(), 0, plan.ldb, plan.stride_b, own_workspace(),
+                   0);
 #endif
     return !strncmp(running->entry, "mmt_pack", strlen("mmt_pack"));
 }
@@ -250,21 +256,22 @@ static void call(void)
         return;
 #if SPLIT_K > 1
     if (runs("mmt_reduce_splits"))
-        return mmt_reduce_splits(m, n, running->parts, alpha, beta, NULL, 0, c.data(), 0, plan.ldc,
-                             plan.stride_c, parts, 0, added, 0);
+        return mmt_reduce_splits(m, n, running->parts, alpha, beta, NULL, 0, c.data(), 0,
+                                 plan.ldc, plan.stride_c, parts, 0, added, 0);
 #endif
 #if TILE_SCHEDULER == STREAM_K
     if (runs("mmt_reduce_stream_k"))
         return mmt_reduce_stream_k(m, n, k, alpha, beta, NULL, 0, c.data(), 0, plan.ldc,
-                            plan.stride_c, parts, 0, added, 0);
+                                   plan.stride_c, parts, 0, added, 0);
 #endif
     mmt_gemm(maps[0], maps[1], m, n, k, alpha, beta, NULL, 0, c.data(), 0, plan.ldc,
              plan.stride_c, parts, 0, added, 0);
 }
 #else
 #if defined(TYPE_F32)
-#define STORED \
-    a.data(), 0, (int) plan.lda, plan.stride_a, b.data(), 0, (int) plan.ldb, plan.stride_b,
+#define STORED                                                                           \
+    a.data(), 0, (int) plan.lda, plan.stride_a, b.data(), 0, (int) plan.ldb,             \
+        plan.stride_b,
 #else
 #define STORED
 #endif
@@ -280,15 +287,16 @@ static void call(void)
         return;
 #if LEAVES
     if (runs("mmt_reduce_splits"))
-        return mmt_reduce_splits(m, n, k, running->parts, alpha, beta, NULL, 0, STORED c.data(), 0,
-                             plan.ldc, plan.stride_c, added, 0, parts, 0);
+        return mmt_reduce_splits(m, n, k, running->parts, alpha, beta, NULL, 0,
+                                 STORED c.data(), 0, plan.ldc, plan.stride_c, added, 0,
+                                 parts, 0);
 #endif
     mmt_gemm(maps[0], maps[1],
 #if EPILOGUE_STAGES
              maps[2],
 #endif
-             m, n, k, alpha, beta, NULL, 0, STORED c.data(), 0, plan.ldc, plan.stride_c, added,
-             0, parts, 0);
+             m, n, k, alpha, beta, NULL, 0, STORED c.data(), 0, plan.ldc, plan.stride_c,
+             added, 0, parts, 0);
 }
 #endif
 
@@ -310,32 +318,35 @@ static void run(const struct launch &l)
             }
 }
 
-// ---- comparing ----------------------------------------------------------------------------
+// ---- comparing ----------------------------------------------------------------------
 
 // An element of the product, or of that of the operands' magnitudes.
 static double product(long z, long i, long j, bool magnitudes)
 {
     double sum = 0;
     for (long p = 0; p < plan.k; p++) {
-        const double x = special(i, p) != 0 ? special(i, p) : small_a[place_in_a(z, i, p)];
+        const double x =
+            special(i, p) != 0 ? special(i, p) : small_a[place_in_a(z, i, p)];
         const double y = small_b[place_in_b(z, p, j)];
         sum += magnitudes ? fabs(x * y) : x * y;
     }
     return sum * of_product;
 }
 
-// Whether C is right at that place: between rows, what it held before. Sums of slices are rounded:
-// by less than what the least product of them comes to.
+// Whether C is right at that place: between rows, what it held before. Sums of slices are
+// rounded: by less than what the least product of them comes to.
 static bool is_right(long at)
 {
     const long z = plan.stride_c ? std::min<long>(at / plan.stride_c, plan.batch - 1) : 0;
-    const long i = (at - z * plan.stride_c) / plan.ldc, j = (at - z * plan.stride_c) % plan.ldc;
+    const long i = (at - z * plan.stride_c) / plan.ldc,
+               j = (at - z * plan.stride_c) % plan.ldc;
     if (i >= plan.m || j >= plan.n)
         return from_result(c[at]) == from_result(to_c(small_c[at]));
     const int added = plan.bias == 1 ? small_bias[i] : plan.bias == 2 ? small_bias[j] : 0;
     const double sum = alpha ? alpha * product(z, i, j, false) : 0;
     const double x = sum + beta * small_c[at] + added;
-    const double slack = !rounds || alpha == 0 ? 0 : product(z, i, j, true) * abs(alpha) * 0x1p-21;
+    const double slack =
+        !rounds || alpha == 0 ? 0 : product(z, i, j, true) * abs(alpha) * 0x1p-21;
     const double right = from_result(to_result(activate((real) x)));
     const double found = from_result(c[at]);
     if (isfinite(right) ? fabs(found - right) <= slack
@@ -376,7 +387,8 @@ static bool is_near(void)
         x.found = x.ffma;
         near_add(&of_ffma, &x, near_of_wgmma(plan.k));
     }
-    if (kind >= NEAR_LIKE || (ours.most <= of_ffma.most && ours.squares <= of_ffma.squares))
+    if (kind >= NEAR_LIKE ||
+        (ours.most <= of_ffma.most && ours.squares <= of_ffma.squares))
         return true;
     printf("%s: off by at most %g and %g on the root mean square, FFMA by %g and %g\n",
            near_kinds[kind], ours.most, sqrt(ours.squares / ours.count), of_ffma.most,
