@@ -15,14 +15,18 @@ static struct {
     bool found;
 } nvtx = { .once = PTHREAD_ONCE_INIT };
 
+/* That of newer toolkits, CUDA 13 among them, and that of older ones. */
+static const char *const files[] = { "libnvtx3interop.so.1", "libnvToolsExt.so.1" };
+
 static void open_nvtx(void)
 {
     static const struct mmt_symbol symbols[] = {
         { "nvtxRangePushA", 0, false },
         { "nvtxRangePop", sizeof(void *), false },
     };
-    char why[256];
-    nvtx.found = mmt_library_open("libnvToolsExt.so.1", symbols, 2, &nvtx.functions, why);
+    char why[256] = "";
+    for (int i = 0; i < 2 && !nvtx.found; i++)
+        nvtx.found = mmt_library_open(files[i], symbols, 2, &nvtx.functions, why);
     if (!nvtx.found)
         fprintf(stderr, "mmtune: there are no NVTX ranges: %s\n", why);
 }
