@@ -28,6 +28,8 @@ MMTUNE, ROOT, PART = sys.argv[1:4]
 folder = tempfile.mkdtemp(prefix="mmtune-test-")
 environment = dict(os.environ, XDG_CACHE_HOME=folder + "/cache", XDG_DATA_HOME=folder + "/data")
 environment.pop("MMTUNE_TEMPLATE_DIR", None)
+if PART == "killed":  # of caches that a run makes and removes
+    environment.pop("POCL_CACHE_DIR", None)
 
 
 def run(words, status, *said, timeout=600, limit=None):

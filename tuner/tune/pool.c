@@ -49,9 +49,12 @@ static void hear_signals(void)
 
 /* ---- a folder for PoCL's own cache ----------------------------------------------- */
 
+/* Gone with the run, but where its user has named one. */
 static mmt_status make_pocl_folder(struct mmt_pool *pool, mmt_error *err)
 {
     struct mmt_text parent = { 0 };
+    if (secure_getenv("POCL_CACHE_DIR"))
+        return MMT_OK;
     mmt_file_cache_folder(&parent);
     mmt_status status =
         mmt_own_folder_make(&pool->folder, mmt_text_string(&parent), "pocl", err);
@@ -289,16 +292,18 @@ static void set_or_unset(const char *name, const char *value)
 /* The variables are put back for workers that start later. */
 static mmt_status restart_with_caches(struct mmt_pool *pool, const char *folder)
 {
-    const char *now = secure_getenv("XDG_CACHE_HOME");
-    char *before = now ? strdup(now) : NULL;
-    setenv("XDG_CACHE_HOME", folder, 1);
-    if (pool->folder.path)
-        setenv("POCL_CACHE_DIR", folder, 1);
+    static const char *const names[] = { "XDG_CACHE_HOME", "POCL_CACHE_DIR" };
+    char *before[2];
+    for (int i = 0; i < 2; i++) {
+        const char *now = secure_getenv(names[i]);
+        before[i] = now ? strdup(now) : NULL;
+        setenv(names[i], folder, 1);
+    }
     mmt_status status = restart_measurer(pool);
-    set_or_unset("XDG_CACHE_HOME", before);
-    if (pool->folder.path)
-        setenv("POCL_CACHE_DIR", pool->folder.path, 1);
-    free(before);
+    for (int i = 0; i < 2; i++) {
+        set_or_unset(names[i], before[i]);
+        free(before[i]);
+    }
     return status;
 }
 
