@@ -99,9 +99,9 @@ def test_routes():
 def test_not_ready():
     """Without waiting, calls pass until their plans are there; all are right."""
     learn(verdict("gemm f32 nn 12x16x20"))
-    fates, counts, _ = run("count=300", MMTUNE_RUN_WAIT="")
+    fates, counts, _ = run("count=300,until=1", MMTUNE_RUN_WAIT="")
     here = fates[("cublas", "gemm f32 nn 12x16x20")]
-    check(set(here) <= {"plan not ready", "taken"} and sum(here.values()) == 300, f"{fates}")
+    check(set(here) <= {"plan not ready", "taken"} and "taken" in here and sum(here.values()) >= 300, f"{fates}")
     check(counts.get("cublasSgemm_v2", 0) == here.get("plan not ready", 0), f"{fates} {counts}")
 
 
