@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "costmodel/costmodel.h"
+#include "tests/support/planted_clock.h"
 #include "tests/support/test.h"
 #include "tuner/tune/tune.h"
 
