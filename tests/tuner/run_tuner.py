@@ -565,9 +565,8 @@ EXPECTED = {
 }
 
 
-# Seconds until a candidate counts as hung. Compiling one takes a fraction of a second, or some on a
-# machine that is busy.
-LIMIT = "8"
+# Seconds until a candidate counts as hung. Compiling one takes a fraction of a second.
+LIMIT = "4"
 
 
 def fate_of(configuration, kind):

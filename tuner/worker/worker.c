@@ -226,10 +226,8 @@ static double patience_with(const struct mmt_worker *worker)
 {
     if (!strcmp(worker->phase, "data"))
         return 10 * worker->limit;
-    /* PoCL compiles in it, too, longer than before; on a machine that has other work,
-     * too, that takes several times as long as it should. */
-    if (!strcmp(worker->phase, "first run"))
-        return worker->run_limit + fmax(4 * worker->last_phase, 10);
+    if (!strcmp(worker->phase, "first run")) /* PoCL compiles in it, longer than before */
+        return worker->run_limit + fmax(4 * worker->last_phase, 2);
     return worker->limit;
 }
 
