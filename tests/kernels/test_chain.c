@@ -13,7 +13,7 @@
 #include "tests/support/test.h"
 #include "tuner/verify/number.h"
 
-enum { LINKS = 40, SEEDS = 4 };
+enum { LINKS = 40, LINKS_OF_CPU = 8, SEEDS = 4 };
 
 static const mmt_type types[] = {
     MMT_F32, MMT_F64, MMT_I32, MMT_BF16, MMT_F16, MMT_TF32
@@ -31,6 +31,7 @@ struct chain {
     mmt_device *device;
     mmt_queue queue;
     const struct shape *shape;
+    int links;
     mmt_problem problem;
     struct mmt_kernel *kernel;
     mmt_operand moved, x[2], workspace;
@@ -107,7 +108,7 @@ static mmt_status run(struct chain *c, mmt_error *err)
 {
     mmt_status status = MMT_OK;
 
-    for (int link = 0; link < LINKS && !status; link++) {
+    for (int link = 0; link < c->links && !status; link++) {
         mmt_args args = mmt_args_defaults();
         args.a = c->shape->left ? c->moved : c->x[link % 2];
         args.b = c->shape->left ? c->x[link % 2] : c->moved;
@@ -124,13 +125,13 @@ static bool is_right(struct chain *c, mmt_error *err)
     const struct shape *s = c->shape;
     const size_t size = mmt_type_size(c->problem.type), all = (size_t) entries(s) * size;
     char *bytes = malloc(all);
-    bool right = !mmt_buffer_read(c->device, bytes, c->x[LINKS % 2], all, err);
+    bool right = !mmt_buffer_read(c->device, bytes, c->x[c->links % 2], all, err);
 
     for (int64_t z = 0, at = 0; z < s->batch && right; z++)
         for (int64_t i = 0; i < s->m && right; i++)
             for (int64_t j = 0; j < s->n && right; j++, at++) {
-                const int64_t row = s->left ? (i + s->m * LINKS - LINKS) % s->m : i;
-                const int64_t column = s->left ? j : (j + s->n * LINKS - LINKS) % s->n;
+                const int64_t row = s->left ? (i + (s->m - 1) * c->links) % s->m : i;
+                const int64_t column = s->left ? j : (j + (s->n - 1) * c->links) % s->n;
                 const double found =
                     (double) mmt_number_read(c->problem.type, bytes + (size_t) at * size);
                 right = found == start_at(z, row, column);
@@ -147,7 +148,11 @@ static bool is_right(struct chain *c, mmt_error *err)
 static void check(mmt_device *device, mmt_queue queue, const struct mmt_config *config,
                   mmt_type type, const struct shape *shape)
 {
-    struct chain c = { .device = device, .queue = queue, .shape = shape };
+    struct chain c = { .device = device,
+                       .queue = queue,
+                       .shape = shape,
+                       .links = mmt_device_caps(device)->kind == MMT_GPU ? LINKS
+                                                                         : LINKS_OF_CPU };
     struct mmt_text words = { 0 };
     struct mmt_bound bound;
     mmt_error err = { 0 };
@@ -190,7 +195,7 @@ static double multiplies(const struct shape *s)
 }
 
 /* Starting points from all over the list. A CPU, which is slow and begins nothing early,
- * has one of them, of one type, and nothing large. */
+ * has one of them, of one type, in short chains, and nothing large. */
 static void check_template(mmt_device *device, mmt_queue queue,
                            const struct mmt_template *template, mmt_type type)
 {

@@ -235,6 +235,7 @@ static void check_config(struct run *run, const struct mmt_config *config,
             check_shape(run, config, &problem, mmt_text_string(&words),
                         run->configurations + s, s ? 1 : COUNT(calls));
     }
+    printf("tried %s, %s\n", mmt_text_string(&words), mmt_type_name(variant->type));
     mmt_text_finish(&words);
     run->configurations++;
 }
