@@ -474,7 +474,7 @@ static mmt_status run_addition(const struct mmt_study_options *options, mmt_erro
     for (int type = 0; type < MMT_NUM_TYPES && status == MMT_OK; type++)
         if (types >> type & 1)
             status = add_type(options, devices, (mmt_type) type, &table, &claims, err);
-    if (status == MMT_OK && !table.num_rows)
+    if (status == MMT_OK && !table.num_rows && !mmt_study_interrupted())
         status = mmt_fail(err, MMT_ERROR_UNSUPPORTED, "every size was left out");
     if (status == MMT_OK)
         status = mmt_study_show(options, &table, "addition", err);

@@ -105,8 +105,7 @@ def check_killed(device, folder):
     running = subprocess.Popen([program, "bench", "--device", device, "--against", "none",
                                 "--seconds", "0.001", "--csv", path, *shapes],
                                stdout=subprocess.DEVNULL)
-    end = time.monotonic() + 60
-    while len(lines_of(path)) < 3 and running.poll() is None and time.monotonic() < end:
+    while len(lines_of(path)) < 3 and running.poll() is None:
         time.sleep(0.01)
     running.kill()
     running.wait()

@@ -24,7 +24,7 @@ folder, environment = make_home()
 
 def run(words, status, *said, quiet=()):
     """Runs diff; checks its status, what is said on either stream, and how wide; returns stdout."""
-    done = subprocess.run([MMTUNE, "diff", *words], capture_output=True, text=True, timeout=60, cwd=ROOT,
+    done = subprocess.run([MMTUNE, "diff", *words], capture_output=True, text=True, cwd=ROOT,
                           env=environment)
     both = done.stdout + done.stderr
     wrong = [f"does not say {text!r}" for text in said if text not in both]

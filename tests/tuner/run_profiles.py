@@ -15,7 +15,7 @@ folder, environment = make_home()
 
 
 def run(*words, status=0, said=()):
-    done = subprocess.run([MMTUNE, *words], capture_output=True, text=True, timeout=600, env=environment)
+    done = subprocess.run([MMTUNE, *words], capture_output=True, text=True, env=environment)
     both = done.stdout + done.stderr
     check(done.returncode == status and all(text in both for text in said),
           f"mmtune {' '.join(words)}: exit status {done.returncode}, should be {status}, and say {said}\n{both}")
