@@ -6,7 +6,8 @@
  *                                           template and fault
  *     oclgrind_driver [--sample] TEMPLATE   what it runs there
  *
- * --sample takes each type of a template once, with transposes in turn.
+ * --sample takes each type once, with transposes in turn: of a template one in three of
+ * those that other templates serve, too.
  * The planted faults show that oclgrind would have spoken. */
 #include <errno.h>
 #include <spawn.h>
@@ -316,8 +317,18 @@ static bool serves(const struct driver *driver, const struct mmt_template *templ
     return template->types & 1u << type && (type != MMT_F64 || driver->caps->f64);
 }
 
-/* One configuration for each type and transpose that the template serves, or for each
- * type. */
+static bool has_turn(const struct mmt_template *template, mmt_type type)
+{
+    int place = 0, serving = 0;
+    for (int i = 0; mmt_templates[i]; i++) {
+        place = mmt_templates[i] == template ? i : place;
+        serving += mmt_templates[i]->dialects & MMT_OPENCL_C &&
+                   mmt_templates[i]->types & 1u << type;
+    }
+    return serving == 1 || (place + (int) type) % 3 == 0;
+}
+
+/* One configuration for each type and transpose that the template serves. */
 static void check_template(struct driver *driver, const struct mmt_template *template)
 {
     const bool transposes = mmt_op_row(template->op)->transposes;
@@ -331,7 +342,7 @@ static void check_template(struct driver *driver, const struct mmt_template *tem
                                              .trans_b = transposes && i & 1 };
         struct mmt_config config;
         if (!serves(driver, template, variant.type) ||
-            (driver->sample && i % 4 != i / 4 % 4))
+            (driver->sample && (i % 4 != i / 4 % 4 || !has_turn(template, variant.type))))
             continue;
         if (choose(driver, template, &variant, &config)) {
             check_config(driver, &config, &variant);

@@ -6,14 +6,13 @@
  *
  *     test_compile [--sample]
  *
- * --sample compiles for some generations, and for each of them each type in turn.
+ * --sample compiles each type of each template once, for some generations in turn.
  *
  * Compiling takes seconds, so it is spread over processes, made before NVRTC is opened.
  */
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "device/device.h"
@@ -269,12 +268,29 @@ static bool has_any_in_plan(const struct mmt_template *template,
     return false;
 }
 
-/* One configuration of each type. */
-static void sample_template(struct plan *plan, const struct mmt_template *template)
+/* Cards of the sample that could be opened. */
+static struct mmt_caps sampled[NUM_TARGETS];
+static int num_sampled;
+
+/* Whether it is this plan's turn among those that take the type. */
+static bool has_turn(const struct plan *plan, int template, int type)
 {
+    int takers = 0, mine = -1;
+    for (int i = 0; i < num_sampled; i++)
+        if (is_in_plan(mmt_templates[template], type, &sampled[i])) {
+            mine = sampled[i].sm == plan->caps->sm ? takers : mine;
+            takers++;
+        }
+    return mine >= 0 && (template + type) % takers == mine;
+}
+
+/* One configuration of each type. */
+static void sample_template(struct plan *plan, int number)
+{
+    const struct mmt_template *template = mmt_templates[number];
     struct cover cover = { 0 };
     for (int type = 0; type < MMT_NUM_TYPES; type++) {
-        bool done = !is_in_plan(template, type, plan->caps);
+        bool done = !has_turn(plan, number, type);
         for (int i = 0, first = plan->count; i < 8 && !done; i++) {
             struct mmt_variant variant = variant_at(template, type * 8 + (first + i) % 8);
             done = has_variant(template, &variant) &&
@@ -326,7 +342,7 @@ static void make_plan(struct plan *plan, const struct mmt_caps *caps, bool whole
     plan->count = 0;
     for (int i = 0; mmt_templates[i]; i++)
         if (!whole)
-            sample_template(plan, mmt_templates[i]);
+            sample_template(plan, i);
         else if (has_any_in_plan(mmt_templates[i], caps))
             plan_template(plan, mmt_templates[i]);
     if (whole)
@@ -455,9 +471,23 @@ static void run_target(const struct target *target, bool whole, int process,
 
 /* ---- processes ------------------------------------------------------------------- */
 
+static void open_sampled(void)
+{
+    for (int i = 0; i < NUM_TARGETS; i++) {
+        mmt_error err = { 0 };
+        mmt_device *device =
+            targets[i].sample ? mmt_device_open(targets[i].name, &err) : NULL;
+        if (device)
+            sampled[num_sampled++] = *mmt_device_caps(device);
+        mmt_device_close(device);
+    }
+}
+
 static void run_process(int process, bool sample, atomic_int taken[NUM_TARGETS], int to)
 {
     struct report report = { 0 };
+    if (sample)
+        open_sampled();
     for (int i = 0; i < NUM_TARGETS; i++)
         if (!sample || targets[i].sample)
             run_target(&targets[i], targets[i].whole && !sample, process, &taken[i],
@@ -513,14 +543,12 @@ int main(int argc, char **argv)
     const bool sample = argc > 1 && !strcmp(argv[1], "--sample");
     struct report sum = { 0 };
     int processes = count_processes();
-    time_t begin = time(NULL);
     run_all(processes, sample, &sum);
     if (sum.skipped && !sum.compiled && !test_failures)
         SKIP("there is no NVRTC that compiles for these targets");
     CHECK(sum.compiled >= sum.wanted);
-    printf("%d kernels compiled by %d processes in %ld s; %d spill; at most %d "
-           "registers a thread\n",
-           sum.compiled, processes, (long) (time(NULL) - begin), sum.spilling,
-           sum.most_registers);
+    printf(
+        "%d kernels compiled by %d processes; %d spill; at most %d registers a thread\n",
+        sum.compiled, processes, sum.spilling, sum.most_registers);
     return test_end("compile");
 }
