@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "own_paths.h"
+
 /* The file that this code was loaded from; the loader has no name for a program itself.
  */
 static bool own_file(char path[PATH_MAX])

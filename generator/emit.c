@@ -1,5 +1,6 @@
 #include "generator/generator.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 static const char *prelude_of(enum mmt_dialect dialect)
@@ -157,8 +158,8 @@ static mmt_status hash_file(const char *file, struct mmt_hash *hash, mmt_error *
     return status;
 }
 
-mmt_status mmt_template_hash(const struct mmt_template *template, struct mmt_hash *hash,
-                             mmt_error *err)
+static mmt_status hash_template(const struct mmt_template *template,
+                                struct mmt_hash *hash, mmt_error *err)
 {
     const enum mmt_dialect dialects[] = { MMT_CUDA_CXX, MMT_OPENCL_C };
     struct mmt_hash h = mmt_hash_start();
@@ -174,4 +175,32 @@ mmt_status mmt_template_hash(const struct mmt_template *template, struct mmt_has
     if (!status)
         *hash = h;
     return status;
+}
+
+/* Texts that are built in are hashed once: there are some hundred KiB of them, and each
+ * profile that is read asks for all. */
+mmt_status mmt_template_hash(const struct mmt_template *template, struct mmt_hash *hash,
+                             mmt_error *err)
+{
+    enum { MOST_KEPT = 64 };
+    static struct {
+        atomic_ullong high, low;
+        atomic_bool known;
+    } kept[MOST_KEPT];
+    int at = 0;
+
+    while (at < MOST_KEPT && mmt_templates[at] && mmt_templates[at] != template)
+        at++;
+    if (at == MOST_KEPT || !mmt_templates[at] || !mmt_template_is_built_in())
+        return hash_template(template, hash, err);
+    if (!atomic_load(&kept[at].known)) {
+        const mmt_status status = hash_template(template, hash, err);
+        if (status)
+            return status;
+        atomic_store(&kept[at].high, hash->high);
+        atomic_store(&kept[at].low, hash->low);
+        atomic_store(&kept[at].known, true);
+    }
+    *hash = (struct mmt_hash){ atomic_load(&kept[at].high), atomic_load(&kept[at].low) };
+    return MMT_OK;
 }

@@ -11,6 +11,7 @@
 #include "base/place.h"
 #include "costmodel/costmodel.h"
 #include "runtime/runtime.h"
+#include "own_paths.h"
 
 struct found {
     mmt_profile *profile;
@@ -77,6 +78,16 @@ static void keep_kin(struct search *search, const char *path)
     mmt_profile_free(next);
 }
 
+/* Whether it is of the same CPU with more processors than a container, say, may use. */
+static bool has_more_processors(const mmt_profile *profile, const struct mmt_caps *caps)
+{
+    const struct mmt_caps *made_on = &profile->caps;
+    return caps->kind == MMT_CPU && made_on->kind == MMT_CPU && !*profile->citation &&
+           !strcmp(made_on->backend, caps->backend) &&
+           !strcmp(made_on->name, caps->name) &&
+           !strcmp(made_on->architecture, caps->architecture) && made_on->sms > caps->sms;
+}
+
 /* A file that cannot be used hides no other. */
 static mmt_status add_file(struct search *search, const char *path, mmt_error *err)
 {
@@ -95,7 +106,8 @@ static mmt_status add_file(struct search *search, const char *path, mmt_error *e
         mmt_profile_free(profile);
         return MMT_OK;
     }
-    const bool foreign = mmt_profile_foreign(profile, search->caps, search->foreign);
+    const bool foreign = !has_more_processors(profile, search->caps) &&
+                         mmt_profile_foreign(profile, search->caps, search->foreign);
     mmt_status status = foreign ? MMT_OK : append_layer(search, profile, &file, err);
     if (foreign || status)
         mmt_profile_free(profile);
@@ -186,7 +198,8 @@ static mmt_status add_places(struct search *search, mmt_error *err)
 /* ---- as one -------------------------------------------------------------------------
  */
 
-/* Those that were measured on this very device, then the newest. */
+/* Those that were measured on this very device, then with as many processors or few more,
+ * then the newest. */
 static bool counts_more(const struct found *a, const struct found *b,
                         const struct mmt_caps *caps)
 {
@@ -194,6 +207,8 @@ static bool counts_more(const struct found *a, const struct found *b,
                own_b = mmt_caps_are_one(&b->profile->caps, caps);
     if (own_a != own_b)
         return own_a;
+    if (a->profile->caps.sms != b->profile->caps.sms)
+        return a->profile->caps.sms < b->profile->caps.sms;
     return strcmp(a->profile->made.date, b->profile->made.date) > 0;
 }
 

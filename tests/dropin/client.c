@@ -47,6 +47,7 @@ int cublasLtMatrixLayoutSetAttribute(void *layout, int attribute, const void *va
     X(complex, 0)  /* one product of complex f32 besides */                              \
     X(lt, 0) X(epilogue, 1) X(two, 0) /* C is another matrix than D */                   \
     X(count, 1) X(threads, 1) X(capture, 0) X(fork, 0)                                   \
+    X(until, 0)    /* goes on, once counted, until the card has launched something */    \
     X(leave, 0)    /* the process ends while threads call */                             \
     X(share, 0)    /* one handle for all threads */                                      \
     X(keep, 0)     /* the handle of the call before */                                   \
@@ -357,6 +358,20 @@ static void set_up(struct call *call)
         cublasSetStream_v2(it.handle, (void *) (uintptr_t) (64 * is->late));
 }
 
+/* A variable or a function of the stand-in driver. */
+static void *of_driver(const char *name)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+    void *found = driver ? dlsym(driver, name) : NULL;
+    need(found != NULL, name);
+    return found;
+}
+
+static bool has_launched(void)
+{
+    return *(volatile long *) of_driver("fake_launches");
+}
+
 static void *run(void *argument)
 {
     struct call it = *(struct call *) argument;
@@ -374,7 +389,7 @@ static void *run(void *argument)
         it.a.data = memmove(it.a.data + (size_t) is->off, it.a.data,
                             (size_t) (it.a.stride * it.a.batch) * mmt_type_size(type));
     it.bias = make(type_of(it.out), (int64_t) is->m, 1, is, 2).data;
-    for (int i = 0; i < (int) is->count; i++) {
+    for (int i = 0; i < (int) is->count || (is->until != 0 && !has_launched()); i++) {
         it.c = make(type_of(it.out), (int64_t) is->m, (int64_t) is->n, is, 4);
         it.expected = make(type_of(it.out), (int64_t) is->m, (int64_t) is->n, is, 4);
         need(!(is->lt != 0 ? multiply_lt(&it) : multiply(&it)), "a product failed");
@@ -420,15 +435,6 @@ static void run_threads(struct call *call)
         nanosleep(&pause, NULL);
     for (int i = 0; i < count && call->is.leave == 0; i++)
         pthread_join(threads[i], NULL);
-}
-
-/* A variable or a function of the stand-in driver. */
-static void *of_driver(const char *name)
-{
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
-    void *found = driver ? dlsym(driver, name) : NULL;
-    need(found != NULL, name);
-    return found;
 }
 
 static void enter_foreign(void)

@@ -34,12 +34,12 @@ def lines():
 
 def run(*calls, preload=True, **variables):
     """The recording's lines, how often the stand-in was called, and what was said."""
-    variables = {"MMTUNE_BLAS_THRESHOLD": "1000", "MMTUNE_RUN_WAIT": "60", **variables}
+    variables = {"MMTUNE_BLAS_THRESHOLD": "1000", "MMTUNE_RUN_WAIT": "86000", **variables}
     if preload:
         variables["LD_PRELOAD"] = LIBRARY
     if os.path.exists(folder + "/log"):
         os.remove(folder + "/log")
-    done = subprocess.run([CLIENT, *calls], capture_output=True, text=True, timeout=120,
+    done = subprocess.run([CLIENT, *calls], capture_output=True, text=True,
                           env=dict(environment, **variables))
     check(done.returncode == 0, f"{calls} {variables}: exit status {done.returncode}: {done.stderr}")
     counts = {}
@@ -63,7 +63,7 @@ def verdict(line, library=None, ours=10, theirs=20):
 
 
 def learn(*verdicts):
-    done = subprocess.run([MAKER, "-d", device, *verdicts], capture_output=True, text=True, timeout=60,
+    done = subprocess.run([MAKER, "-d", device, *verdicts], capture_output=True, text=True,
                           env=environment)
     check(done.returncode == 0, f"make_verdicts: {done.stderr}")
 
@@ -135,7 +135,7 @@ def test_alone():
     for copy, of in ((program, MMTUNE), (library, LIBRARY)):
         os.makedirs(os.path.dirname(copy))
         shutil.copy(of, copy)
-    done = subprocess.run([program, "run", "--blas", "--record", "--", CLIENT, *KINDS], capture_output=True, text=True, timeout=120,
+    done = subprocess.run([program, "run", "--blas", "--record", "--", CLIENT, *KINDS], capture_output=True, text=True,
                           env=dict(environment, MMTUNE_BLAS_THRESHOLD="1000"))
     check(done.returncode == 0 and "libmmtune-cublas" not in done.stderr, f"alone: exit status {done.returncode}: {done.stderr}")
     check(fates(lines()) == {"recorded": len(KINDS)}, f"alone: {done.stderr}")

@@ -35,7 +35,7 @@ def verdict(problem, ours=10, theirs=20, client="cublas", adds=0, workspace=0, c
 
 
 def learn(*verdicts):
-    done = subprocess.run([MAKER, *verdicts], capture_output=True, text=True, timeout=60, env=environment)
+    done = subprocess.run([MAKER, *verdicts], capture_output=True, text=True, env=environment)
     check(done.returncode == 0, f"make_verdicts: {done.stderr}")
 
 
@@ -43,8 +43,8 @@ def run(*calls, **variables):
     """The fates of all calls by problem, what the stand-in was called by, and what was said."""
     for path in glob.glob(folder + "/state/mmtune/*") + glob.glob(folder + "/log"):
         os.remove(path)
-    said = subprocess.run([CLIENT, *calls], capture_output=True, text=True, timeout=120,
-                          env=dict(environment, LD_PRELOAD=LIBRARY, **{"MMTUNE_RUN_WAIT": "60", **variables}))
+    said = subprocess.run([CLIENT, *calls], capture_output=True, text=True,
+                          env=dict(environment, LD_PRELOAD=LIBRARY, **{"MMTUNE_RUN_WAIT": "86000", **variables}))
     check(said.returncode == 0, f"{calls} {variables}: {said.returncode} {said.stderr}")
     fates, lines = {}, []
     for path in glob.glob(folder + "/state/mmtune/*.jsonl"):
@@ -99,9 +99,9 @@ def test_routes():
 def test_not_ready():
     """Without waiting, calls pass until their plans are there; all are right."""
     learn(verdict("gemm f32 nn 12x16x20"))
-    fates, counts, _ = run("count=300", MMTUNE_RUN_WAIT="")
+    fates, counts, _ = run("count=300,until=1", MMTUNE_RUN_WAIT="")
     here = fates[("cublas", "gemm f32 nn 12x16x20")]
-    check(set(here) <= {"plan not ready", "taken"} and sum(here.values()) == 300, f"{fates}")
+    check(set(here) <= {"plan not ready", "taken"} and "taken" in here and sum(here.values()) >= 300, f"{fates}")
     check(counts.get("cublasSgemm_v2", 0) == here.get("plan not ready", 0), f"{fates} {counts}")
 
 

@@ -7,7 +7,6 @@ import os
 import pathlib
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import threading
@@ -190,7 +189,6 @@ def test_fork():
     mmtune.matmul(a, a, device=ORDINARY)
     failed, child = len(failures), os.fork()
     if not child:
-        signal.alarm(30)
         for words, call in (("spawn", lambda: mmtune.matmul(a, a, device=ORDINARY)), ("spawn", mmtune.devices),
                             ("before this process was forked", lambda: plan.execute(buffer, buffer, buffer)),
                             ("spawn", lambda: buffer.write(a)), ("spawn", lambda: mmtune.device(DEVICE))):

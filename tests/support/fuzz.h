@@ -1,6 +1,6 @@
-/* Hands sources that nobody meant to a reader: mutations of a corpus, for some seconds.
+/* Hands sources that nobody meant to a reader: so many mutations of a corpus.
  *
- *     PROGRAM [--seconds S] [--seed N] ...     3 s */
+ *     PROGRAM [--rounds N] [--seed N] ...     2000 */
 #ifndef MMT_TESTS_FUZZ_H
 #define MMT_TESTS_FUZZ_H
 
@@ -18,7 +18,7 @@ struct fuzz_input fuzz_text(const char *text);
 struct fuzz_input fuzz_file(const char *path);
 
 struct fuzz_options {
-    double seconds;
+    unsigned long rounds; /* of a text of usual length; others have more or fewer */
     unsigned long long seed;
     int first; /* of argv, behind the options */
 };
@@ -29,7 +29,7 @@ struct fuzz_options fuzz_options(int argc, char **argv);
  * where too few sources were taken to tell anything, or one took seconds of a processor.
  */
 bool fuzz(const char *what, const struct fuzz_input *corpus, size_t count,
-          bool (*accepts)(const char *text, size_t size), double seconds,
+          bool (*accepts)(const char *text, size_t size), unsigned long rounds,
           unsigned long long seed);
 
 /* Ends the program: a text showed a fault. */

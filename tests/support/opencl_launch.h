@@ -6,6 +6,7 @@
 
 #include "device/device.h"
 #include "tests/support/test.h"
+#include "tests/support/threads.h"
 
 enum { BLOCK = 64, COUNT = 1000 };
 
@@ -107,13 +108,6 @@ static void fill(mmt_device *on, mmt_operand buffer, int first, int step)
     for (int i = 0; i < COUNT; i++)
         data[i] = first + i * step;
     CHECK_OK(mmt_buffer_write(on, buffer, data, sizeof(data), &err), err);
-}
-
-/* PoCL 3.1 says that a command is done before its thread has let go of it: what the
- * thread may still touch is not released at once. */
-static void let_go(void)
-{
-    usleep(100000);
 }
 
 /* PoCL's threads may still let go of events while its exit handlers run: it is left

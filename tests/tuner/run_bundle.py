@@ -57,12 +57,11 @@ def main(mmtune, use, sources, library, card, *compiler):
         code, said = run([mmtune, *words], making, top)
         check(code == 1 and f"'{bundle}' is a bundle" in said, f"{words}: {said}")
 
-    # Where it runs there is a driver, and nothing else; TMPDIR is the stand-in driver's own.
-    os.makedirs(top + "/tmp")
-    bare = {"PATH": os.environ["PATH"], "TMPDIR": top + "/tmp", "LD_LIBRARY_PATH": root + "/driver",
+    # Where it runs there is a driver, and nothing else; PATH and MMT_FAKE_OBJECTS are the stand-in driver's own.
+    bare = {"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": root + "/driver",
             "MMTUNE_NVRTC": "/nowhere/libnvrtc.so", "XDG_CACHE_HOME": root + "/home",
             "XDG_DATA_HOME": root + "/home", "MMT_FAKE_CARDS": making["MMT_FAKE_CARDS"]}
-    for name in ("ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS"):
+    for name in ("MMT_FAKE_OBJECTS", "ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS"):
         if name in os.environ:
             bare[name] = os.environ[name]
     lock(root)

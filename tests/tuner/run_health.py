@@ -16,8 +16,7 @@ MMTUNE, FAKES, LIBRARIES = sys.argv[1:4]
 folder = tempfile.mkdtemp(prefix="mmtune-test-")
 CARDS = folder + "/cards"
 environment = dict(os.environ, XDG_CACHE_HOME=folder + "/cache", XDG_DATA_HOME=folder + "/data",
-                   MMT_FAKE_CARDS=CARDS, MMT_FAKE_OBJECTS=folder + "/objects", MMTUNE_NVRTC="")
-os.mkdir(folder + "/objects")
+                   MMT_FAKE_CARDS=CARDS, MMTUNE_NVRTC="")
 COOL, HOT = "0000:65:00.0 50 2000 0", "0000:65:00.0 92 1000 0x20"
 
 
@@ -39,7 +38,7 @@ def tune(name, budget, nvml=True, hot_after=None, shapes=("24x40",)):
     deal(COOL)
     events = []
     command = [MMTUNE, "--json", "--device", "cuda:0", "--op", "heat2d", "--type", "f32",
-               "--budget", budget, "--limit", "60", "-o", path]
+               "--budget", budget, "--limit", "900", "-o", path]
     for shape in shapes:
         command += ["--shape", shape]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=libraries(nvml)) as run:
@@ -80,7 +79,7 @@ def go_on(path, budget="1c", stop_at=None, **faults):
     """Another run from that journal, interrupted once at an event's first appearance: the
     events, and the entry of the profile."""
     command = [MMTUNE, "--json", "--device", "cuda:0", "--op", "heat2d", "--type", "f32", "--shape",
-               "24x40", "--budget", budget, "--limit", "60", "-o", path]
+               "24x40", "--budget", budget, "--limit", "900", "-o", path]
     events = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
                           env=dict(libraries(True), **faults)) as run:
@@ -211,7 +210,7 @@ def test_regret():
     path = folder + "/regret.json"
     deal(COOL)
     done = mmtune("--device", "cuda:0", "--type", "f32", "--shape", "12x12x12", "--budget", "2c",
-                  "--limit", "60", "-o", path)
+                  "--limit", "900", "-o", path)
     check(done.returncode == 0, done.stdout + done.stderr)
     add_portfolio(path)
     for state, said in [(COOL, 0), (HOT, 1)]:

@@ -21,7 +21,7 @@ import tempfile
 
 from checks import check, end, failures
 
-SOURCE, MMTUNE, *BUILD = sys.argv[1:]
+SOURCE, MMTUNE, *BUILD = map(os.path.abspath, sys.argv[1:])
 scratch = tempfile.mkdtemp(prefix="mmtune-readme-")
 tree, shims, root, home = (os.path.join(scratch, name) for name in ("tree", "shims", "root", "home"))
 

@@ -32,8 +32,8 @@ def tune(recording, device, budget, *words, **variables):
     """The events of a run, by their name, and the profile."""
     path = folder + "/profile.json"
     done = subprocess.run([MMTUNE, "--json", "--device", device, "--recorded", recording, "--template", "naive",
-                           "--budget", budget, "--limit", "60", "-o", path, *words], capture_output=True, text=True,
-                          timeout=300, env=dict(environment, **variables))
+                           "--budget", budget, "--limit", "900", "-o", path, *words], capture_output=True, text=True,
+                          env=dict(environment, **variables))
     check(done.returncode == 0, f"--recorded ends with {done.returncode}:\n{done.stdout}{done.stderr}")
     events = {}
     for text in done.stdout.splitlines():

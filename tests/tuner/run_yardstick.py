@@ -27,7 +27,7 @@ def paths(*folders):
 
 
 def mmtune(*words, **variables):
-    done = subprocess.run([MMTUNE, *words], capture_output=True, text=True, timeout=300,
+    done = subprocess.run([MMTUNE, *words], capture_output=True, text=True,
                           env=dict(environment, **variables))
     check(done.returncode == 0, f"mmtune {' '.join(words)}: {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -38,7 +38,7 @@ def tune(name, device, goals, *words, **variables):
     library, and the profile's records by type and m."""
     path, asked, events = f"{folder}/{name}.json", 0, []
     command = [MMTUNE, "--json", "--device", device, "--template", "naive", "--budget", f"{2 * goals}c",
-               "--limit", "60", "-o", path, *words]
+               "--limit", "900", "-o", path, *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(environment, **variables)) as run:
         for line in run.stdout:
             events.append(json.loads(line))

@@ -2,7 +2,7 @@
  * written, read and written again the same.
  *
  *   clang: a libFuzzer target (MMT_LIBFUZZER), fuzz_profile CORPUS...
- *   else:  fuzz_profile [--seconds S] [--seed N] FILE..., which mutates the files */
+ *   else:  fuzz_profile [--rounds N] [--seed N] FILE..., which mutates the files */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +63,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < count; i++)
         corpus[i] = fuzz_file(argv[options.first + (int) i]);
     const bool passed =
-        fuzz("profile", corpus, count, accepts, options.seconds, options.seed);
+        fuzz("profile", corpus, count, accepts, options.rounds, options.seed);
     for (size_t i = 0; i < count; i++)
         free(corpus[i].bytes);
     free(corpus);

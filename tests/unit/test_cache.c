@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -66,6 +67,25 @@ static void test_cache_log(void)
     mmt_binary_finish(&got);
 }
 
+static void add_cached_path(const char *key, struct mmt_text *path)
+{
+    char name[33];
+    mmt_file_cache_folder(path);
+    mmt_hash_print(mmt_hash_add(mmt_hash_start(), key, strlen(key)), name);
+    mmt_text_addf(path, "/%s.bin", name);
+}
+
+/* So many seconds ago an entry was used last. */
+static void make_older(const char *key, long seconds)
+{
+    struct mmt_text path = { 0 };
+    struct timespec times[2] = { { .tv_sec = time(NULL) - seconds } };
+    times[1] = times[0];
+    add_cached_path(key, &path);
+    CHECK(!utimensat(AT_FDCWD, mmt_text_string(&path), times, 0));
+    mmt_text_finish(&path);
+}
+
 /* The least recently used goes first. */
 static void test_cache_limit(void)
 {
@@ -74,25 +94,16 @@ static void test_cache_limit(void)
     struct mmt_binary binary = binary_of(large);
 
     mmt_cache_put("old", &binary);
-    usleep(20000);
+    make_older("old", 200);
     mmt_cache_put("middle", &binary);
-    usleep(20000);
+    make_older("middle", 100);
     CHECK(cached("old", large)); /* used: now the middle one is the oldest */
-    usleep(20000);
     setenv("MMTUNE_CACHE_LIMIT", "10K", 1);
     mmt_cache_put("new", &binary);
     unsetenv("MMTUNE_CACHE_LIMIT");
     CHECK(cached("new", large));
     CHECK(cached("old", large));
     CHECK(!cached("middle", large));
-}
-
-static void add_cached_path(const char *key, struct mmt_text *path)
-{
-    char name[33];
-    mmt_file_cache_folder(path);
-    mmt_hash_print(mmt_hash_add(mmt_hash_start(), key, strlen(key)), name);
-    mmt_text_addf(path, "/%s.bin", name);
 }
 
 /* A file that others may write to is a miss. */
@@ -457,7 +468,6 @@ int main(void)
 {
     if (!mkdtemp(folder))
         return 1;
-    alarm(600); /* whoever waits for a pipe ends here */
     setenv("XDG_CACHE_HOME", folder, 1);
     test_cache();
     test_cache_log();

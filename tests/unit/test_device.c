@@ -264,19 +264,20 @@ static void test_marks(mmt_device *device, mmt_queue queue)
     CHECK_OK(mmt_mark_record(from, queue, &err), err);
     CHECK_OK(mmt_mark_record(to, queue, &err), err);
     CHECK_OK(mmt_mark_seconds(from, to, &seconds, &err), err);
-    CHECK(seconds >= 0 && seconds < 10);
+    CHECK(seconds >= 0);
 
     /* What comes behind a hold waits until it is released, whether or not anything did
-     * before. */
+     * before; what comes ahead of it does not. */
     for (int round = 0; round < 2; round++) {
         CHECK_OK(mmt_mark_record(from, queue, &err), err);
         if (!mmt_queue_hold(device, queue))
             break;
         CHECK_OK(mmt_mark_record(to, queue, &err), err);
+        CHECK_OK(mmt_mark_seconds(from, from, &seconds, &err), err);
         usleep(30000);
         mmt_queue_release(device);
         CHECK_OK(mmt_mark_seconds(from, to, &seconds, &err), err);
-        CHECK(seconds > 0.029 && seconds < 10);
+        CHECK(seconds > 0.029);
     }
     mmt_mark_free(from);
     mmt_mark_free(to);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "costmodel/costmodel.h"
+#include "tests/support/planted_clock.h"
 #include "tests/support/test.h"
 #include "tuner/tune/tune.h"
 
@@ -394,6 +394,22 @@ static void test_finalists(void)
     CHECK_EQ_INT(mmt_tune_select_finalists(run, entrants, ENTRANTS), 5);
     for (int i = 0; i < 5; i++)
         CHECK(tile_m(&entrants[i]) == 128);
+
+    /* What programs get without the run, wherever it stands; far behind, only in doubt.
+     */
+    struct mmt_config known;
+    CHECK(mmt_tune_known(run, &entrants[0].problem, &known));
+    for (int place = 8; place < ENTRANTS; place++)
+        for (int busy = 0; busy < 2; busy++) {
+            enter(entrants);
+            entrants[place].config = known;
+            if (busy)
+                strcpy(entrants[place].result.throttled, MMT_BUSY);
+            const bool takes_part = place < 11 || busy;
+            CHECK_EQ_INT(mmt_tune_select_finalists(run, entrants, ENTRANTS),
+                         5 + takes_part);
+            CHECK(mmt_config_equal(&entrants[5].config, &known) == takes_part);
+        }
     free(run->goals.list);
 }
 

@@ -469,6 +469,39 @@ static void test_broken(void)
     mmt_text_finish(&path);
 }
 
+/* A container that has fewer processors uses what the same CPU with more has: that with
+ * the fewest, and what was measured with as many before it. One of fewer tells nothing.
+ */
+static void test_more_processors(void)
+{
+    static const unsigned processors[] = { 16, 8, 2 };
+    static const char *const names[] = { "-16.json", "-8.json", "-2.json" };
+    const struct mmt_caps before = device->caps;
+    clear();
+    device->caps.kind = MMT_CPU, device->caps.sms = 4;
+    for (int i = 0; i < 3; i++) {
+        struct mmt_profile *other = begin("2026-01-01T00:00:00Z");
+        other->caps.sms = processors[i];
+        add_entry(other, MMT_F32, 512, i == 1);
+        add_entry(other, i == 0 ? MMT_F64 : MMT_I32, 512, 1);
+        put(SITE, names[i], other);
+    }
+    check_choice(MMT_F32, 512, MMT_SELECTION_EXACT, 1, "-8.json");
+    check_choice(MMT_F64, 512, MMT_SELECTION_EXACT, 1, "-16.json");
+    struct mmt_profile *same = begin("2025-01-01T00:00:00Z");
+    add_entry(same, MMT_F32, 512, 0);
+    put(USER, ".json", same);
+    check_choice(MMT_F32, 512, MMT_SELECTION_EXACT, 0, "/user/");
+    device->caps.kind = MMT_GPU;
+    clear();
+    struct mmt_profile *gpu = begin("2026-01-01T00:00:00Z");
+    gpu->caps.sms = 16;
+    put(SITE, ".json", gpu);
+    mmt_error err = { 0 };
+    CHECK(!mmt_profile_find(device, &err) && err.status == MMT_ERROR_NOT_FOUND);
+    device->caps = before;
+}
+
 /* A plan says where its kernel is from, and under which driver it was measured. */
 static void test_told(void)
 {
@@ -581,6 +614,7 @@ int main(void)
     test_refused();
     test_broken();
     test_told();
+    test_more_processors();
     test_kin();
     mmt_device_close(device);
     snprintf(path, sizeof path, "rm -rf %s", folder);

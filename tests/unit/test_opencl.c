@@ -393,7 +393,7 @@ int main(int argc, char **argv)
     else if (module)
         test_module();
     mmt_module_free(module);
-    let_go();
+    wait_for_threads();
     mmt_device_close(device);
     leave("opencl");
 }

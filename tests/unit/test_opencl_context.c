@@ -24,7 +24,7 @@ static void run_chain(mmt_device *ours, cl_command_queue queue, cl_mem memory)
             err);
     CHECK_OK(mmt_finish(ours, mmt_opencl_queue(queue), &err), err);
     CHECK(count_wrong(ours, operand, 0, 3 * STEPS, 2) == 0);
-    let_go();
+    wait_for_threads();
     mmt_function_free(function);
     mmt_module_free(built);
 }
@@ -107,7 +107,7 @@ int main(void)
         test_own_context();
         test_sub_device(device);
     }
-    let_go();
+    wait_for_threads();
     mmt_device_close(device);
     leave("opencl, context");
 }

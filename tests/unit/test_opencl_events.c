@@ -3,9 +3,9 @@
 #include <CL/cl.h>
 
 #include <mmtune/opencl.h>
-#include <unistd.h>
 
 #include "tests/support/test.h"
+#include "tests/support/threads.h"
 
 static mmt_error err;
 static mmt_device *device;
@@ -13,17 +13,11 @@ static cl_context context;
 
 enum { SIZE = 48, COUNT = SIZE * SIZE, BYTES = COUNT * (int) sizeof(float) };
 
-/* PoCL says that a command is done before its thread has let go of it. */
-enum { PATIENCE = 100, MICROSECONDS = 20000 };
-
 static bool is_held_once(cl_event event)
 {
     cl_uint count = 0;
-    for (int i = 0; i < PATIENCE && count != 1; i++) {
-        usleep(i ? MICROSECONDS : 0);
-        CHECK(
-            !clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof count, &count, NULL));
-    }
+    wait_for_threads();
+    CHECK(!clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof count, &count, NULL));
     return count == 1;
 }
 
@@ -108,11 +102,9 @@ static bool is_held_by_us(cl_command_queue queue)
 {
     cl_uint count = 0;
     CHECK(!clFinish(queue));
-    for (int i = 0; i < PATIENCE && count != 1; i++) {
-        usleep(i ? MICROSECONDS : 0);
-        CHECK(!clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT, sizeof count,
-                                     &count, NULL));
-    }
+    wait_for_threads();
+    CHECK(!clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT, sizeof count, &count,
+                                 NULL));
     return count == 1;
 }
 

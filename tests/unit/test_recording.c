@@ -4,12 +4,20 @@
 #include <math.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "recording/recording.h"
 #include "tests/support/test.h"
+
+static bool patient; /* waits for a lock, however long it is held */
+
+int flock(int fd, int operation)
+{
+    return (int) syscall(SYS_flock, fd, patient ? operation & ~LOCK_NB : operation);
+}
 
 static char folder[] = "/tmp/mmtune-recording-XXXXXX";
 static char path[256];
@@ -362,8 +370,10 @@ int main(void)
     test_locale();
     test_refusals();
     test_path();
+    patient = true;
     test_processes(false);
     test_processes(true);
+    patient = false;
     test_prune();
     test_compact();
     test_held();

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tuner/common/options.h"
+#include "own_paths.h"
 
 static const char about[] =
     "usage: mmtune run [OPTION...] [--] PROGRAM [ARGUMENT...]\n\n"

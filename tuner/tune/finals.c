@@ -76,6 +76,32 @@ static bool bring_forward(struct mmt_record *timed, int count, int at, double sl
     return false;
 }
 
+/* Whether times tell beyond doubt that the first is no rival of the second. */
+static bool is_far_behind(const struct mmt_result *a, const struct mmt_result *b)
+{
+    return a->time.median > 2 * b->time.median && !*a->throttled && !*b->throttled;
+}
+
+/* What programs get without this run takes part in any case: nothing is entered that was
+ * not compared with it. */
+static int add_known(const struct mmt_run *run, struct mmt_record *timed, int selected,
+                     int count)
+{
+    struct mmt_config known;
+    int at = selected;
+    if (!count || !mmt_tune_known(run, &timed[0].problem, &known))
+        return selected;
+    while (at < count && !mmt_config_equal(&timed[at].config, &known))
+        at++;
+    if (at == count || is_far_behind(&timed[at].result, &timed[0].result))
+        return selected;
+    const struct mmt_record record = timed[at];
+    memmove(&timed[selected + 1], &timed[selected],
+            (size_t) (at - selected) * sizeof *timed);
+    timed[selected] = record;
+    return selected + 1;
+}
+
 int mmt_tune_select_finalists(const struct mmt_run *run, struct mmt_record *timed,
                               int count)
 {
@@ -90,7 +116,7 @@ int mmt_tune_select_finalists(const struct mmt_run *run, struct mmt_record *time
     while (selected < count && selected < most &&
            timed[selected].result.time.median <= slowest)
         selected++;
-    return selected;
+    return add_known(run, timed, selected, count);
 }
 
 /* ---- what an earlier run has decided ---------------------------------------------- */
@@ -321,7 +347,7 @@ static mmt_status confirm_winner(struct mmt_run *run, struct mmt_record *sorted,
 static void build_finalists(struct mmt_run *run, const struct mmt_record *finalists,
                             int count)
 {
-    struct mmt_config configs[MOST_FINALISTS + 1];
+    struct mmt_config configs[MOST_FINALISTS + 2];
     for (int i = 0; i < count; i++)
         configs[i] = finalists[i].config;
     mmt_tune_build(run, &finalists[0].problem, configs, count, INFINITY);
@@ -351,7 +377,7 @@ static mmt_status time_finalists(struct mmt_run *run, const struct mmt_record *g
                                  int count, double ends, struct mmt_record *winner,
                                  bool *found, mmt_error *err)
 {
-    struct mmt_record field[MOST_FINALISTS + 1];
+    struct mmt_record field[MOST_FINALISTS + 2]; /* the winner so far and the known one */
     int left = 0;
     if (*found)
         field[left++] = *winner;

@@ -53,7 +53,10 @@ static double rate_of(const mmt_problem *problem, double seconds)
 
 static const char *time_left(const struct mmt_run *run, char out[32])
 {
-    double left = fmax(run->clock.finish - mmt_now(), 0);
+    double left = fmax(run->clock.finish - mmt_now(), 0),
+           budget = run->options.budget.seconds;
+    if (!isfinite(left) && budget > 0) /* it has not begun */
+        left = budget;
     if (isfinite(left))
         snprintf(out, 32, "%d:%02d left", (int) left / 60, (int) left % 60);
     else
@@ -106,11 +109,26 @@ static void say_goals(const struct mmt_run *run)
     }
 }
 
+/* A CPU computes with what others leave it; a GPU waits longer for what is compiled. */
+static void tell_load(struct mmt_run *run)
+{
+    const int processors = mmt_processor_count();
+    if (!run->device.busy)
+        return;
+    mmt_report_note(run, "load %.0f on %d processor%s: %s", run->device.load, processors,
+                    processors == 1 ? "" : "s",
+                    run->device.caps.kind == MMT_CPU
+                        ? "times will be doubtful; they are marked, and taken anew by a "
+                          "run on a quiet machine"
+                        : "compiling will take longer, and fewer kernels are tried");
+}
+
 /* What a person waits for until mmt_report_start. */
-void mmt_report_prepare(const struct mmt_run *run)
+void mmt_report_prepare(struct mmt_run *run)
 {
     if (run->options.json)
         return;
+    tell_load(run);
     printf("preparing %s, some seconds: opening it, %s\n", run->device.caps.name,
            run->files.profile->roofline.bandwidth > 0
                ? "compiling the first candidates"
@@ -129,6 +147,7 @@ void mmt_report_start(struct mmt_run *run)
                                    "seconds", run->options.budget.seconds, "candidates",
                                    (json_int_t) run->options.budget.candidates, "profile",
                                    run->files.path, "known", (json_int_t) known));
+        tell_load(run);
         mmt_report_journal(run);
         return;
     }
@@ -174,6 +193,18 @@ static void add_place(const struct mmt_run *run, struct mmt_text *line)
     const struct mmt_run_problems *problems = mmt_tune_list(run);
     mmt_text_addf(line, "[%s%d/%d] ", is_exploring(run) ? "other shapes, " : "",
                   problems->at + 1, problems->count);
+}
+
+void mmt_report_default(const struct mmt_run *run)
+{
+    char *text = mmt_message_problem(&run->goals.list[0]);
+    if (run->options.json)
+        mmt_message_emit(json_pack("{s:s, s:f, s:s}", "event", "default", "elapsed",
+                                   mmt_now() - run->clock.started, "problem", text));
+    else
+        printf("timing first what programs get for %s without this run\n", text);
+    fflush(stdout);
+    free(text);
 }
 
 void mmt_report_problem(struct mmt_run *run)
@@ -261,7 +292,12 @@ void mmt_report_health(struct mmt_run *run, const struct mmt_result *result)
     bool first = *result->throttled && !run->device.health.throttled;
     mmt_report_cache(run);
     mmt_tune_note_health(&run->device.health, result);
-    if (first)
+    if (first && !strcmp(result->throttled, MMT_BUSY) && run->device.busy)
+        return; /* that was said at the start */
+    if (first && !strcmp(result->throttled, MMT_BUSY))
+        mmt_report_note(run, "other work takes a part of the processors: what is timed "
+                             "meanwhile is marked as doubtful");
+    else if (first)
         mmt_report_note(run,
                         "the device is throttled (%s; %.0f MHz, %.0f degrees Celsius): "
                         "what is timed meanwhile may take longer",

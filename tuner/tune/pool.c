@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <math.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,9 +74,8 @@ static void keep_binaries(void)
 
 static int count_cores(void)
 {
-    cpu_set_t set;
-    int count = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
-    return count < 1 ? 1 : count > MOST_WORKERS ? MOST_WORKERS : count;
+    const int count = mmt_processor_count();
+    return count > MOST_WORKERS ? MOST_WORKERS : count;
 }
 
 /* CUDA compiles without the card: a compiling worker then holds none of its memory. */

@@ -132,10 +132,8 @@ static void add_others_winners(struct tuning_job *job)
             add_extra(job, &other->entries[i].config);
 }
 
-/* What a program gets before this run, of what was tuned or by default; false where that
- * is no candidate here. */
-static bool find_known(const struct mmt_run *run, const mmt_problem *problem,
-                       struct mmt_config *out)
+bool mmt_tune_known(const struct mmt_run *run, const mmt_problem *problem,
+                    struct mmt_config *out)
 {
     const struct mmt_terms terms = { .max_workspace = SIZE_MAX,
                                      .strict_f32 = run->strict };
@@ -155,13 +153,13 @@ static bool find_known(const struct mmt_run *run, const mmt_problem *problem,
 static bool waits_for_known(const struct mmt_run *run, const mmt_problem *problem)
 {
     struct mmt_config known;
-    return find_known(run, problem, &known) &&
+    return mmt_tune_known(run, problem, &known) &&
            !mmt_journal_find(run->files.journal, problem, &known);
 }
 
 static void add_known(struct tuning_job *job)
 {
-    if (find_known(job->run, job->problem, &job->known))
+    if (mmt_tune_known(job->run, job->problem, &job->known))
         add_extra(job, &job->known);
     job->waits = job->num_extras > 0;
 }
@@ -265,7 +263,7 @@ static void look_ahead(struct tuning_job *job)
 {
     struct mmt_template_searches searches;
     mmt_error why;
-    job->num_ahead = find_known(job->run, mmt_tune_next(job->run), &job->ahead[0]);
+    job->num_ahead = mmt_tune_known(job->run, mmt_tune_next(job->run), &job->ahead[0]);
     if (mmt_searches_create(job->run, mmt_tune_next(job->run), &searches, &why))
         return;
     while (job->num_ahead < MOST_AHEAD &&
@@ -419,8 +417,7 @@ static const struct mmt_event *end_probe(struct tuning_job *job,
                                          const struct mmt_event *probed)
 {
     job->probing = false;
-    if (probed->reply.results[0].outcome == MMT_TIMED)
-        mmt_tune_set_roofline(job->run, &probed->reply.roofline);
+    mmt_tune_take_probe(job->run, &probed->reply);
     return &job->held;
 }
 
@@ -533,30 +530,60 @@ static void set_budget(struct tuning_job *job, double ends)
         job->most = MOST_UNDERWAY;
 }
 
-mmt_status mmt_tune_search(struct mmt_run *run, const mmt_problem *problem, double ends,
-                           mmt_error *err)
+static struct tuning_job *create_job(struct mmt_run *run, const mmt_problem *problem,
+                                     double ends, mmt_error *err)
 {
     struct tuning_job *job = calloc(1, sizeof *job);
-    if (!job)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to tune a problem");
+    if (!job) {
+        mmt_fail(err, MMT_ERROR_MEMORY, "no memory to tune a problem");
+        return NULL;
+    }
     job->run = run;
     job->problem = problem;
     job->num_ahead = -1;
-    mmt_status status = mmt_searches_create(run, problem, &job->searches, err);
-    if (!status) {
-        /* From the journal; and where there is nothing else, the baseline will do. */
-        job->found =
-            (isfinite(job->searches.best) && !is_baseline(&job->searches.best_config)) ||
-            mmt_searches_only(&job->searches, "naive");
-        set_budget(job, ends);
-        add_known(job);
-        add_others_winners(job);
-        add_naive(job);
-        status = run_tuning_job(job, err);
-        mmt_searches_free(&job->searches);
+    if (mmt_searches_create(run, problem, &job->searches, err)) {
+        free(job);
+        return NULL;
     }
+    /* From the journal; and where there is nothing else, the baseline will do. */
+    job->found =
+        (isfinite(job->searches.best) && !is_baseline(&job->searches.best_config)) ||
+        mmt_searches_only(&job->searches, "naive");
+    set_budget(job, ends);
+    add_known(job);
+    return job;
+}
+
+static mmt_status finish_job(struct tuning_job *job, mmt_error *err)
+{
+    mmt_status status = run_tuning_job(job, err);
+    mmt_searches_free(&job->searches);
     free(job);
     return status;
+}
+
+mmt_status mmt_tune_search(struct mmt_run *run, const mmt_problem *problem, double ends,
+                           mmt_error *err)
+{
+    struct tuning_job *job = create_job(run, problem, ends, err);
+    if (!job)
+        return err->status;
+    add_others_winners(job);
+    add_naive(job);
+    return finish_job(job, err);
+}
+
+mmt_status mmt_tune_time_default(struct mmt_run *run, mmt_error *err)
+{
+    const mmt_problem *first = run->goals.list;
+    if (!run->goals.count || !waits_for_known(run, first))
+        return MMT_OK;
+    struct tuning_job *job = create_job(run, first, INFINITY, err);
+    if (!job)
+        return err->status;
+    mmt_report_default(run);
+    job->left = job->left < 1 ? job->left : 1;
+    return finish_job(job, err);
 }
 
 mmt_status mmt_tune_find(struct mmt_run *run, const mmt_problem *problem, double ends,

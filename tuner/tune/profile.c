@@ -338,7 +338,8 @@ static void count_records(struct mmt_run *run)
 
 mmt_status mmt_tune_save(struct mmt_run *run, mmt_error *err)
 {
-    run->files.profile->roofline = run->limits.roofline;
+    if (!run->limits.doubtful)
+        run->files.profile->roofline = run->limits.roofline;
     count_records(run);
     return mmt_profile_save(run->files.profile, run->files.path, err);
 }

@@ -20,14 +20,21 @@ double mmt_tune_roofline(const struct mmt_run *run, const mmt_problem *problem)
     return mmt_roofline_seconds(&run->limits.roofline, problem);
 }
 
+void mmt_tune_take_probe(struct mmt_run *run, const struct mmt_reply *reply)
+{
+    if (reply->results[0].outcome != MMT_TIMED)
+        return;
+    run->limits.doubtful = *reply->results[0].throttled;
+    mmt_tune_set_roofline(run, &reply->roofline);
+}
+
 void mmt_tune_probe(struct mmt_run *run)
 {
     const struct mmt_job job = { .task = MMT_TASK_PROBE };
     struct mmt_event event;
     run->limits.probes++;
-    if (mmt_pool_do(run, &job, MMT_PROBE_LIMIT, &event) &&
-        event.reply.results[0].outcome == MMT_TIMED)
-        mmt_tune_set_roofline(run, &event.reply.roofline);
+    if (mmt_pool_do(run, &job, MMT_PROBE_LIMIT, &event))
+        mmt_tune_take_probe(run, &event.reply);
 }
 
 /* ---- judging ---------------------------------------------------------------------- */
@@ -50,7 +57,7 @@ void mmt_tune_judge(const struct mmt_run *run, const mmt_problem *problem,
 {
     const mmt_type type = problem->type;
     struct mmt_text peak = { 0 };
-    if (result->outcome != MMT_TIMED ||
+    if (result->outcome != MMT_TIMED || run->limits.doubtful ||
         !(result->time.median < least_known(run, problem)))
         return;
     mmt_roofline_print(run->limits.roofline.peak_flops[type],

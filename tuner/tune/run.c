@@ -139,6 +139,23 @@ static mmt_status open_journal(struct mmt_run *run, mmt_error *err)
                  : MMT_OK;
 }
 
+static bool was_busy(const void *self, const struct mmt_record *record, char *why,
+                     size_t size)
+{
+    snprintf(why, size, "it was timed on a busy machine; what matters is timed anew");
+    return !strcmp(record->result.throttled, MMT_BUSY);
+}
+
+/* Whether others compute here, too: as much as a quarter of the processors. What was
+ * timed in such a run counts until one is quiet. */
+static void look_at_load(struct mmt_run *run)
+{
+    run->device.load = mmt_processor_load();
+    run->device.busy = run->device.load > fmax(0.25 * mmt_processor_count(), 0.5);
+    if (!run->device.busy)
+        mmt_journal_pass_over(run->files.journal, was_busy, NULL);
+}
+
 static mmt_status prepare_tuning(struct mmt_run *run, mmt_error *err)
 {
     mmt_status status = mmt_tune_find_device(run, err);
@@ -149,18 +166,13 @@ static mmt_status prepare_tuning(struct mmt_run *run, mmt_error *err)
         status = mmt_tune_open_profile(run, err);
     if (!status)
         status = open_journal(run, err);
-    /* Where the profile is gone, all that the journal has is news to it. */
-    run->files.known = status || access(run->files.path, F_OK)
-                           ? 0
-                           : mmt_journal_count(run->files.journal);
     if (!status) {
+        look_at_load(run);
         mmt_journal_set_limit(run->files.journal, run->options.limit);
         mmt_report_prepare(run);
     }
     run->clock.started = mmt_now();
-    run->clock.ends = run->options.budget.seconds > 0
-                          ? run->clock.started + run->options.budget.seconds
-                          : INFINITY;
+    run->clock.ends = run->clock.goals_end = run->clock.finish = INFINITY;
     run->clock.candidates_left = run->options.budget.candidates;
     run->pace.compile_seconds = 1;
     if (!status)
@@ -173,20 +185,11 @@ static mmt_status prepare_tuning(struct mmt_run *run, mmt_error *err)
         *err = run->pool.broken;
         status = err->status;
     }
-    if (!status)
-        status = mmt_tune_set_goals(run, err);
-    run->clock.verdicts_end = run->clock.first_verdicts_end = run->clock.ends;
-    if (run->options.recorded && isfinite(run->clock.ends))
-        run->clock.ends -= mmt_tune_verdicts_seconds(run);
-    run->clock.finish = run->clock.ends;
-    run->clock.ends -= isfinite(run->clock.ends) ? mmt_tune_reserve(run) : 0;
-    run->clock.ranges_end = run->clock.ends;
-    run->clock.ends -= isfinite(run->clock.ends) ? mmt_tune_ranges_seconds(run) : 0;
-    share_time(run);
-    if (isfinite(run->clock.goals_end))
-        run->clock.first_verdicts_end =
-            mmt_now() + mmt_tune_first_verdicts_part * (run->clock.goals_end - mmt_now());
-    return status || run->options.recorded ? status : mmt_tune_plan_exploration(run, err);
+    /* Where the profile is gone, all that the journal has is news to it. */
+    run->files.known = status || access(run->files.path, F_OK)
+                           ? 0
+                           : mmt_journal_count(run->files.journal);
+    return status ? status : mmt_tune_set_goals(run, err);
 }
 
 static bool has_verdicts(const struct mmt_run *run)
@@ -195,19 +198,50 @@ static bool has_verdicts(const struct mmt_run *run)
     return sum.ours || sum.theirs;
 }
 
+/* Seconds are counted from here: what was set up, and the default, are beside them. */
+static mmt_status start_clock(struct mmt_run *run, mmt_error *err)
+{
+    struct mmt_run_clock *clock = &run->clock;
+    const double seconds = run->options.budget.seconds;
+    clock->ends = seconds > 0 ? mmt_now() + seconds : INFINITY;
+    clock->verdicts_end = clock->first_verdicts_end = clock->ends;
+    if (run->options.recorded && isfinite(clock->ends))
+        clock->ends -= mmt_tune_verdicts_seconds(run);
+    clock->finish = clock->ends;
+    clock->ends -= isfinite(clock->ends) ? mmt_tune_reserve(run) : 0;
+    clock->ranges_end = clock->ends;
+    clock->ends -= isfinite(clock->ends) ? mmt_tune_ranges_seconds(run) : 0;
+    share_time(run);
+    if (isfinite(clock->goals_end))
+        clock->first_verdicts_end =
+            mmt_now() + mmt_tune_first_verdicts_part * (clock->goals_end - mmt_now());
+    return run->options.recorded ? MMT_OK : mmt_tune_plan_exploration(run, err);
+}
+
+/* Of a budget that was too short: what it went into, and which one would do. */
+static void describe_shortage(const struct mmt_run *run, char text[256])
+{
+    const double budget = run->options.budget.seconds,
+                 each = fmax(run->pace.default_seconds, budget);
+    snprintf(text, 256,
+             "the budget of %g s went into building and verifying the first candidates, "
+             "of which one takes some %.0f s here; --budget %.0fm would try about ten",
+             budget, each, ceil(10 * each / 60));
+}
+
 /* A run that was interrupted may well have had no time for a winner. */
 static mmt_status require_winner(const struct mmt_run *run, mmt_error *err)
 {
+    char shortage[256];
     for (int i = 0; i < run->goals.count; i++)
         if (mmt_tune_winner(run, &run->goals.list[i]))
             return MMT_OK;
     if (mmt_pool_interrupts() || run->found || has_verdicts(run))
         return MMT_OK;
-    if (!run->counts.tried)
-        return mmt_fail(err, MMT_ERROR_NOT_FOUND,
-                        "the budget of %g s ended before a candidate was tried; a longer "
-                        "one goes on from here",
-                        run->options.budget.seconds);
+    if (!run->counts.tried) {
+        describe_shortage(run, shortage);
+        return mmt_fail(err, MMT_ERROR_NOT_FOUND, "nothing was tried: %s", shortage);
+    }
     return mmt_fail(err, MMT_ERROR_COMPILE,
                     "none of %d candidates could be timed: %d skipped, %d wrong, %d "
                     "failed; '%s' tells why of each",
@@ -312,7 +346,13 @@ static mmt_status tune_and_save(struct mmt_run *run, mmt_error *err)
     mmt_report_start(run);
     mmt_report_cache(run);
     tell_journal(run);
-    mmt_status status = run_phases(run, err);
+    mmt_status status = run->options.recorded ? MMT_OK : mmt_tune_time_default(run, err);
+    const int before = run->counts.tried;
+    run->pace.default_seconds = mmt_now() - run->clock.started;
+    if (!status)
+        status = start_clock(run, err);
+    if (!status)
+        status = run_phases(run, err);
     /* Whatever failed, what was learned before is written. */
     mmt_error own = { 0 };
     const mmt_status saved = save_at_end(run, &own);
@@ -322,6 +362,12 @@ static mmt_status tune_and_save(struct mmt_run *run, mmt_error *err)
     }
     if (!status)
         status = require_winner(run, err);
+    if (!status && !mmt_pool_interrupts() && run->counts.tried == before &&
+        run->options.budget.seconds > 0 && !run->options.recorded) {
+        char shortage[256];
+        describe_shortage(run, shortage);
+        mmt_report_note(run, "no other kernel was tried: %s", shortage);
+    }
     if (!status && !mmt_pool_interrupts())
         mmt_tune_drop_before(run);
     if (!status)

@@ -47,8 +47,7 @@ struct mmt_tune_options {
     const char *search;
     struct mmt_budget budget;
     int64_t seed;
-    double
-        limit; /* seconds for a candidate, before what its size and the best so far add */
+    double limit; /* seconds for a candidate, before what its size and the best add */
     const char *output; /* NULL: the usual place */
     const char *with;
     bool fresh, json, quiet;
@@ -111,6 +110,8 @@ struct mmt_tune_range {
 /* The device that is tuned, and how it fared in this run. */
 struct mmt_run_device {
     char id[32]; /* "cuda:0" and the like */
+    double load; /* of the host when the run began: threads beside its own */
+    bool busy;   /* that is so much that times of a CPU are doubtful */
     struct mmt_caps caps;
     struct mmt_made_health health;
 };
@@ -145,6 +146,7 @@ struct mmt_run_clock {
 struct mmt_run_pace {
     double whole_seconds;   /* verifying wholly, about; 0: none was */
     double compile_seconds; /* a candidate's compiling, about */
+    double default_seconds; /* until the default was timed */
     double fitted_at;       /* mmt_now() when the portfolio was selected last */
     double fit_seconds;     /* what that took */
 };
@@ -156,6 +158,7 @@ struct mmt_run_limits {
     double ceiling[MMT_NUM_TYPES];    /* FLOP/s that nothing exceeds; 0: unknown */
     double naive_rate[MMT_NUM_TYPES]; /* FLOP/s of the naive template; 0: unknown */
     int probes;                       /* how often this run has measured the roofline */
+    bool doubtful;                    /* the last time on a machine that was busy */
 };
 
 /* Problems in the order in which they are tuned; malloc'ed, owned by the run. */
@@ -232,6 +235,9 @@ double mmt_tune_roofline(const struct mmt_run *run, const mmt_problem *problem);
 
 /* Measures the roofline: the worker that measures is idle. */
 void mmt_tune_probe(struct mmt_run *run);
+
+/* What a probe found, if it did. */
+void mmt_tune_take_probe(struct mmt_run *run, const struct mmt_reply *reply);
 
 /* Whether a result beats the roofline by more than its spread, and it may be measured
  * again for that: a few times a run. */
@@ -327,8 +333,7 @@ void mmt_pool_try_naive(struct mmt_run *run, struct mmt_result *out);
  * that broke the pool. */
 bool mmt_pool_renew(struct mmt_pool *pool);
 
-/* ---- is the machine at fault? (machine_fault.c) -------------------------------------
- */
+/* ---- is the machine at fault? (machine_fault.c) --------------------------------- */
 
 /* Journals a candidate's or a calibration's result. One that may be a bad moment's is
  * held until another one goes well. */
@@ -451,7 +456,8 @@ mmt_status mmt_tune_finals(struct mmt_run *run, const mmt_problem *problem, doub
 /* Who takes part, of records of one problem, the fastest first: they come to the front,
  * and their number is returned. Those that are not far behind, five at most; but a device
  * that is power-limited ranks kernels in another order than one that is not, and there
- * eight take part, of more than two tiles where the fast ones have them. */
+ * eight take part, of more than two tiles where the fast ones have them. What programs
+ * get without this run is one more, unless it is far behind for sure. */
 int mmt_tune_select_finalists(const struct mmt_run *run, struct mmt_record *timed,
                               int count);
 
@@ -475,6 +481,15 @@ mmt_status mmt_tune_plan_exploration(struct mmt_run *run, mmt_error *err);
 /* Searches there. */
 mmt_status mmt_tune_explore(struct mmt_run *run, mmt_error *err);
 
+/* Times what a program gets for the first goal before this run, unless that is known: so
+ * that whatever ends a run, there is a time to hold others against. */
+mmt_status mmt_tune_time_default(struct mmt_run *run, mmt_error *err);
+
+/* What a program gets for a problem before this run, of what was tuned or by default;
+ * false where that is no candidate here. */
+bool mmt_tune_known(const struct mmt_run *run, const mmt_problem *problem,
+                    struct mmt_config *out);
+
 /* Finds a portfolio for each family of the goals' types by times on further shapes, and
  * times it in the family's other types and transposes, in what is left of the time, or
  * twice as often as candidates were tried. */
@@ -493,8 +508,7 @@ mmt_status mmt_tune_time_ranges(struct mmt_run *run, mmt_error *err);
  * that is wrong is selected no more. */
 mmt_status mmt_tune_verify_ranges(struct mmt_run *run, mmt_error *err);
 
-/* ---- the vendor's library beside ours (yardstick.c) ----------------------------
- */
+/* ---- the vendor's library beside ours (yardstick.c) ----------------------------- */
 
 /* Seconds of the goal at hand that its yardstick may take at most, of those until `ends`;
  * 0: there is none for it. */
@@ -507,8 +521,7 @@ void mmt_tune_yardstick(struct mmt_run *run, const mmt_problem *problem, double 
 /* Whether an entry has a record of the driver and the library of this run. */
 bool mmt_tune_has_yardstick(const struct mmt_run *run, const struct mmt_entry *entry);
 
-/* ---- verifying wholly (whole_verify.c) ----------------------------------------------
- */
+/* ---- verifying wholly (whole_verify.c) ------------------------------------------ */
 
 /* Verifies wholly, unless the journal knows. MMT_WHOLE_UNKNOWN: it came to nothing, as
  * the run was interrupted. */
@@ -528,9 +541,7 @@ double mmt_tune_reserve(const struct mmt_run *run);
  * that has nothing left gets other kernels. */
 mmt_status mmt_tune_verify_portfolio(struct mmt_run *run, mmt_error *err);
 
-/* ---- the profile
- * --------------------------------------------------------------------------------------
- */
+/* ---- the profile ---------------------------------------------------------------- */
 
 /* Reads what stands at the path, or starts an empty one; finds out whether the place can
  * be written to. */
@@ -565,12 +576,12 @@ void mmt_tune_drop_refuted(struct mmt_run *run);
  * of the run. */
 mmt_status mmt_tune_update(struct mmt_run *run, bool last, mmt_error *err);
 
-/* ---- reports
- * --------------------------------------------------------------------------------------------
- */
+/* ---- reports -------------------------------------------------------------------- */
 
-void mmt_report_prepare(const struct mmt_run *run);
+void mmt_report_prepare(struct mmt_run *run);
 void mmt_report_start(struct mmt_run *run);
+/* That the default of the first goal is timed. */
+void mmt_report_default(const struct mmt_run *run);
 /* What the journal has to say that was not said yet. */
 void mmt_report_journal(struct mmt_run *run);
 void mmt_report_problem(struct mmt_run *run);

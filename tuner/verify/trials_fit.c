@@ -200,14 +200,20 @@ static bool serves_nearly(const struct search *s, const struct sizes *wanted)
     struct sizes sizes = *wanted;
 
     for (int b = 0; b < 3; b++)
-        for (int g = 0; g <= OTHERS; g++)
+        for (int g = 0; g <= OTHERS; g++) {
+            if (g && !memcmp(&others[g - 1], &wanted->gaps, sizeof *others))
+                continue;
             for (int v = 0; v < 4; v++) {
+                const int64_t n = round_up(wanted->n, vectors[v]);
+                if (v && n == sizes.n)
+                    continue;
                 sizes.batch = wanted->batch > batches[b] ? wanted->batch : batches[b];
                 sizes.gaps = g ? others[g - 1] : wanted->gaps;
-                sizes.n = round_up(wanted->n, vectors[v]);
+                sizes.n = n;
                 if (serves_sizes(s, &sizes))
                     return true;
             }
+        }
     return false;
 }
 
@@ -240,15 +246,18 @@ static bool find_sizes(const struct search *s, bool rows_first)
     return false;
 }
 
-/* The tile depends on what is resolved for the problem, which depends on the tile. */
-static void set_tile(struct search *s, const mmt_problem *problem)
+/* The tile depends on what is resolved for the problem, which depends on the tile.
+ * Whether it is another one now. */
+static bool set_tile(struct search *s, const mmt_problem *problem)
 {
+    const struct search before = *s;
     const struct mmt_config resolved = mmt_config_resolve(s->config, problem, s->caps);
     const struct mmt_tile tile = resolved.template->tile(resolved.values, problem);
     const int sides[3] = { tile.m, tile.n, tile.k };
     for (int i = 0; i < 3; i++)
         s->tile[i] = sides[i] > 0 ? round_up(LEAST_TILE, sides[i]) : LEAST_TILE;
     s->deep = tile.deep > 0 ? tile.deep : 1;
+    return s->deep != before.deep || memcmp(s->tile, before.tile, sizeof s->tile);
 }
 
 /* Whether no batch of more than one is served, whatever its size: a program cannot plan
@@ -283,16 +292,13 @@ enum mmt_fit mmt_trial_fit(const struct mmt_trial_row *row,
     struct search s = { row, config, like, caps, { 0 }, 1, out };
     int count;
     const bool rows_first = (row - mmt_trial_rows(like->op, &count)) % 2;
-    bool found = false;
 
     set_tile(&s, like);
     if (row->shape.batch > 1 && refuses_batches(&s))
         return MMT_FIT_IDLE;
-    for (int round = 0; round < 2; round++) {
+    bool found = find_sizes(&s, rows_first);
+    if (found && set_tile(&s, out))
         found = find_sizes(&s, rows_first);
-        if (found)
-            set_tile(&s, out);
-    }
     if (!found)
         return MMT_FIT_NONE;
     return row->flags & MMT_TRIAL_OFFSET && !mmt_config_has_any(config, out)

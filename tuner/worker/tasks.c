@@ -290,6 +290,18 @@ static void take_measured(const struct mmt_measured *measured, struct mmt_result
     snprintf(result->throttled, sizeof result->throttled, "%s", measured->health.why);
 }
 
+/* Marks times of a CPU that had other work meanwhile. */
+static void note_busy(const struct worker *w, const struct mmt_processor_time *since,
+                      struct mmt_result *results, int count)
+{
+    if (mmt_device_caps(w->device)->kind != MMT_CPU ||
+        mmt_processor_share(0, since) >= mmt_processor_enough)
+        return;
+    for (int i = 0; i < count; i++)
+        if (!*results[i].throttled)
+            strcpy(results[i].throttled, MMT_BUSY);
+}
+
 static struct mmt_measure_limits limits_of(const struct mmt_job *job)
 {
     return (struct mmt_measure_limits){ .best_seconds = job->best_seconds,
@@ -303,11 +315,14 @@ static mmt_status time_candidate(struct worker *w, const struct mmt_job *job,
 {
     struct mmt_measured measured;
     mmt_worker_note("time");
+    const struct mmt_processor_time began = mmt_processor_time(0);
     mmt_status status =
         mmt_measure_candidate(w->session, &job->configs[0], limits, &measured, err);
-    if (!status)
-        take_measured(&measured, result);
-    return status;
+    if (status)
+        return status;
+    take_measured(&measured, result);
+    note_busy(w, &began, result, 1);
+    return MMT_OK;
 }
 
 /* One execution, of a candidate that computes rightly at a smaller shape. *behind says
@@ -424,12 +439,23 @@ static mmt_status time_finals(struct worker *w, const struct mmt_job *job,
     if (job->power_limited)
         limits.heat_seconds = 0.5, limits.isolated_seconds = MMT_ISOLATED_SECONDS,
         limits.batch_seconds = 1e-2;
+    const struct mmt_processor_time began = mmt_processor_time(0);
     status = mmt_measure_group(w->session, right, count, &limits, measured, err);
     for (int i = 0; !status && i < count; i++) {
         take_measured(&measured[i], &reply->results[places[i]]);
         ask_usage(w, job, &right[i], &reply->results[places[i]]);
     }
+    if (!status)
+        note_busy(w, &began, reply->results, job->count);
     return status;
+}
+
+static void probe(struct worker *w, struct mmt_reply *reply)
+{
+    mmt_worker_note("probe");
+    const struct mmt_processor_time began = mmt_processor_time(0);
+    mmt_probe(w->device, &reply->roofline);
+    note_busy(w, &began, reply->results, 1);
 }
 
 /* ---- jobs ------------------------------------------------------------------------ */
@@ -447,8 +473,7 @@ mmt_status mmt_worker_do(struct worker *w, const struct mmt_job *job,
     case MMT_TASK_FINALS:
         return time_finals(w, job, reply, err);
     case MMT_TASK_PROBE:
-        mmt_worker_note("probe");
-        mmt_probe(w->device, &reply->roofline);
+        probe(w, reply);
         return MMT_OK;
     case MMT_TASK_YARDSTICK:
         return mmt_worker_time_yardstick(w, job, reply, err);

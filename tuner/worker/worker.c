@@ -19,8 +19,18 @@
 
 extern char **environ;
 
-/* Opening a device for the first time (drivers, first-use caches) may take long. */
-enum { START_SECONDS = 120 };
+/* Opening a device for the first time (drivers, first-use caches) may take long, and so
+ * may ending with an open one. */
+enum { START_SECONDS = 120, END_SECONDS = 20 };
+
+/* Its limit begins anew. */
+static void enter_phase(struct mmt_worker *worker, const char *phase, double limit)
+{
+    worker->since = mmt_now();
+    worker->used = mmt_processor_time(worker->pid);
+    worker->deadline = worker->since + limit;
+    snprintf(worker->phase, sizeof worker->phase, "%s", phase);
+}
 
 /* ---- starting ------------------------------------------------------------------------
  */
@@ -71,8 +81,6 @@ mmt_status mmt_worker_start(struct mmt_worker *worker, mmt_error *err)
     worker->words_fd = lift_descriptor(memfd_create("mmtune-worker", MFD_CLOEXEC));
     worker->pid = 0;
     worker->ready = worker->busy = false;
-    worker->deadline = mmt_now() + START_SECONDS;
-    snprintf(worker->phase, sizeof worker->phase, "start");
     if (!code && (inner < 0 || worker->words_fd < 0))
         code = errno;
     if (!code)
@@ -80,8 +88,10 @@ mmt_status mmt_worker_start(struct mmt_worker *worker, mmt_error *err)
                             worker->device, inner, worker->words_fd, &worker->pid);
     if (inner >= 0)
         close(inner);
-    if (!code)
+    if (!code) {
+        enter_phase(worker, "start", START_SECONDS);
         return MMT_OK;
+    }
     worker->pid = 0;
     mmt_worker_stop(worker);
     return mmt_fail_native(err, MMT_ERROR_IO, code, "cannot start a worker process: %s",
@@ -116,9 +126,7 @@ void mmt_worker_send(struct mmt_worker *worker, const struct mmt_job *job, doubl
     worker->busy = true;
     worker->limit = limit;
     worker->run_limit = run_limit;
-    worker->since = mmt_now();
-    worker->deadline = mmt_now() + limit;
-    snprintf(worker->phase, sizeof worker->phase, "start");
+    enter_phase(worker, "start", limit);
     if (!mmt_wire_write_job(job, &line))
         worker->deadline = 0;
     for (size_t at = 0; at < line.length;) {
@@ -182,13 +190,13 @@ static void describe_death(const struct mmt_worker *worker, int status, bool our
     add_last_words(worker->words_fd, out->reason, sizeof out->reason);
 }
 
-/* Whether a process whose socket is closed ends by itself, in a second; it is not
- * collected, so that its process group keeps its number. */
+/* Whether a process whose socket is closed ends by itself; it is not collected, so that
+ * its process group keeps its number. */
 static bool has_ended(pid_t pid)
 {
     const struct timespec pause = { 0, 1000000 };
     siginfo_t info = { 0 };
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < 1000 * END_SECONDS; i++) {
         if (!waitid(P_PID, (id_t) pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid)
             return true;
         nanosleep(&pause, NULL);
@@ -218,16 +226,30 @@ static double patience_with(const struct mmt_worker *worker)
 {
     if (!strcmp(worker->phase, "data"))
         return 10 * worker->limit;
-    /* PoCL compiles in it, too, longer than before; on a machine that has other work,
-     * too, that takes several times as long as it should. */
-    if (!strcmp(worker->phase, "first run"))
-        return worker->run_limit + fmax(4 * worker->last_phase, 10);
+    if (!strcmp(worker->phase, "first run")) /* PoCL compiles in it, longer than before */
+        return worker->run_limit + fmax(4 * worker->last_phase, 2);
     return worker->limit;
+}
+
+static double limit_of(const struct mmt_worker *worker)
+{
+    return worker->ready ? patience_with(worker) : START_SECONDS;
+}
+
+/* Moves the deadline of a worker that had to wait for a processor: on a busy machine the
+ * clock runs ahead of it. False where its time is up. */
+static bool extend_deadline(struct mmt_worker *worker)
+{
+    const double passed = mmt_now() - worker->since,
+                 left = limit_of(worker) -
+                        passed * mmt_processor_share(worker->pid, &worker->used);
+    worker->deadline = mmt_now() + left;
+    return left > 0.02 * limit_of(worker);
 }
 
 static enum mmt_heard end_hung(struct mmt_worker *worker, struct mmt_reply *reply)
 {
-    double limit = worker->ready ? patience_with(worker) : START_SECONDS;
+    double limit = limit_of(worker);
     bury_worker(worker, true, reply);
     reply->results[0].outcome = MMT_HUNG;
     snprintf(reply->results[0].reason, sizeof reply->results[0].reason,
@@ -254,11 +276,11 @@ static bool hear_line(struct mmt_worker *worker, const char *line,
     char note[16];
     if (mmt_wire_read_note(line, note)) {
         worker->last_phase = mmt_now() - worker->since;
-        worker->since = mmt_now();
-        snprintf(worker->phase, sizeof worker->phase, "%s", note);
         worker->ready = true;
         worker->deaths = 0;
-        worker->deadline = worker->busy ? mmt_now() + patience_with(worker) : INFINITY;
+        enter_phase(worker, note, INFINITY);
+        if (worker->busy)
+            worker->deadline = worker->since + patience_with(worker);
         return false;
     }
     if (!worker->busy || !mmt_wire_read_reply(line, reply))
@@ -290,5 +312,7 @@ enum mmt_heard mmt_worker_hear(struct mmt_worker *worker, struct mmt_reply *repl
         return MMT_HEARD_REPLY;
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
         return bury_worker(worker, false, reply);
-    return mmt_now() > worker->deadline ? end_hung(worker, reply) : MMT_HEARD_NOTHING;
+    return mmt_now() > worker->deadline && !extend_deadline(worker)
+               ? end_hung(worker, reply)
+               : MMT_HEARD_NOTHING;
 }

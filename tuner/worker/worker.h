@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "profiles/profile.h"
+#include "tuner/common/processor.h"
 
 /* ---- what is said ---------------------------------------------------------------- */
 
@@ -84,6 +85,9 @@ static inline bool mmt_outcome_may_be_machine(enum mmt_outcome outcome)
 const char *mmt_outcome_name(enum mmt_outcome outcome);
 int mmt_outcome_parse(const char *name);
 
+/* Of times taken on a CPU that had much else to do. */
+#define MMT_BUSY "busy machine"
+
 struct mmt_result {
     enum mmt_outcome outcome;
     char reason[MMT_REASON_SIZE]; /* "" where it went well */
@@ -93,7 +97,7 @@ struct mmt_result {
     int registers, spill_bytes; /* -1: the platform does not tell */
     long long shared;
     double celsius, clock_mhz; /* the hottest and slowest meanwhile; 0: not told */
-    char throttled[64];        /* the reasons, "power cap"; "": it was not */
+    char throttled[64];        /* the reasons, "power cap"; "": it was not; MMT_BUSY */
 };
 
 struct mmt_reply {
@@ -122,15 +126,16 @@ struct mmt_worker {
     char phase[16];
     double since,
         last_phase; /* mmt_now() when it began; seconds that the last one took */
-    int deaths;     /* in a row before it was ready */
+    struct mmt_processor_time used; /* by its threads when it began */
+    int deaths;                     /* in a row before it was ready */
 };
 
 /* Starts the process. role and device must be filled in. */
 mmt_status mmt_worker_start(struct mmt_worker *worker, mmt_error *err);
 
 /* Hands over a job. Each of its phases may take `limit` seconds, but the first run after
- * compiling `run_limit`. A worker that cannot be written to is found dead by the next
- * mmt_worker_hear. */
+ * compiling `run_limit`; what the worker waits for a processor does not count. A worker
+ * that cannot be written to is found dead by the next mmt_worker_hear. */
 void mmt_worker_send(struct mmt_worker *worker, const struct mmt_job *job, double limit,
                      double run_limit);
 

@@ -43,7 +43,7 @@ program = install(tree)
 
 
 def run(*words, env=None, **variables):
-    return subprocess.run([program, "run", *words], capture_output=True, text=True, timeout=120,
+    return subprocess.run([program, "run", *words], capture_output=True, text=True,
                           env=dict(environment if env is None else env, **variables))
 
 
@@ -89,10 +89,11 @@ def test_signals():
             it.send_signal(getattr(signal, "SIG" + name))
             rest = it.stdout.read()
         check(ready == "ready\n" and rest == "got\n" and it.returncode == 5, f"{name}: {rest!r}, {it.returncode}")
-    with subprocess.Popen([program, "run", "sh", "-c", "echo ready; exec sleep 60"], stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL, text=True, env=environment) as it:
+    with subprocess.Popen([program, "run", "sh", "-c", "echo ready; exec cat"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment) as it:
         it.stdout.readline()
         it.terminate()
+        it.wait()
     check(it.returncode == 128 + signal.SIGTERM, f"killed by TERM: {it.returncode}")
 
 

@@ -48,7 +48,7 @@ def run(*words):
     """What is printed, how often the stand-in computed by each function, and what is told on stderr."""
     if os.path.exists(folder + "/log"):
         os.remove(folder + "/log")
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120, env=environment)
+    done = subprocess.run(words, capture_output=True, text=True, env=environment)
     check(done.returncode == 0, f"{words} ends with {done.returncode}: {done.stderr}")
     counts = dict.fromkeys(PRODUCTS.values(), 0)
     with open(folder + "/log", encoding="utf-8") as f:
@@ -80,7 +80,7 @@ def test_record(name, words, processes):
 def tell_again(said):
     """What `mmtune recorded` says of a run, by the words that its report ends with."""
     again = re.search(r"\n  these calls again: mmtune (recorded --run \S+)\n$", said)
-    return subprocess.run([MMTUNE, *(again[1].split() if again else [])], capture_output=True, text=True, timeout=120,
+    return subprocess.run([MMTUNE, *(again[1].split() if again else [])], capture_output=True, text=True,
                           env=environment, check=False).stdout
 
 
@@ -91,10 +91,10 @@ def test_serve():
     verdicts = [f"{'cublaslt' if 'bias' in problem else 'cublas'},{problem},0,0,naive,cuBLAS 13.1.0,,10,20"
                 for problem in faster]
     verdicts.append("cublas,gemm f32 tn 20x24x28,0,0,naive,cuBLAS 13.1.0,,20,10")
-    subprocess.run([MAKER, *verdicts], check=True, timeout=60, env=environment)
+    subprocess.run([MAKER, *verdicts], check=True, env=environment)
     for name, words in CLIENTS.items():
         out, _, _ = run(*words, str(ROUNDS))
-        served, reached, said = run(MMTUNE, "run", "--wait", "1m", "--", *words, str(ROUNDS))
+        served, reached, said = run(MMTUNE, "run", "--wait", "23h", "--", *words, str(ROUNDS))
         check(served == out, f"{name} prints the same:\n{served}\n{out}")
         check({problem for problem, function in PRODUCTS.items() if not reached[function]} == set(faster),
               f"{name}: what reached cuBLAS: {reached}\n{said}")
@@ -126,7 +126,7 @@ def test_commands():
     out, _, said = run(MMTUNE, "run", "--record", "--", *words)
     check(f"recorded {ROUNDS} calls of 1 kind on" in said, said)
     tune()
-    served, reached, said = run(MMTUNE, "run", "--wait", "1m", "--", *words)
+    served, reached, said = run(MMTUNE, "run", "--wait", "23h", "--", *words)
     check(served == out and not any(reached.values()), f"all is taken over, and is the same: {reached}")
     check(f"took over {ROUNDS} of {ROUNDS} calls" in said and f"which saved {ROUNDS}.000 ms" in said, said)
     check(f"{ROUNDS} taken" in tell_again(said), said)

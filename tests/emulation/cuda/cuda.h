@@ -2,16 +2,19 @@
  * knows by itself. Stands before the text; the program that loads it runs a block's
  * threads in turns (emulate.c). C++17. */
 
-/* C's alone: what C++ adds takes as long to read as the kernel. */
-#define _GLIBCXX_INCLUDE_NEXT_C_HEADERS
-#include <math.h>
-#undef _GLIBCXX_INCLUDE_NEXT_C_HEADERS
 #include <stdint.h>
 #include <string.h>
-#include <utility>
 
 #include "cuda/meet.h"
 #include "cuda_host_shim.h"
+
+/* What kernels take of <math.h>, which takes as long to read as a kernel. */
+extern "C" {
+double exp(double);
+double erfc(double);
+double fma(double, double, double);
+float fmaf(float, float, float);
+}
 
 #define __global__
 #define __device__
@@ -77,13 +80,15 @@ extern "C" void *emulate_shared(void)
     return mmt_shared;
 }
 
-/* Calls a kernel as a driver does: args[i] points to the i-th parameter. */
-template <class... P, size_t... I>
-void emulate_call(void (*kernel)(P...), void **args, std::index_sequence<I...>)
-{
-    kernel(*(P *) args[I]...);
-}
+/* Calls a kernel as a driver does: args[i] points to the i-th parameter. What stands in
+ * braces is taken from left to right. */
+template <class... P> struct emulated_call {
+    emulated_call(void (*kernel)(P...), P... given)
+    {
+        kernel(given...);
+    }
+};
 template <class... P> void emulate_call(void (*kernel)(P...), void **args)
 {
-    emulate_call(kernel, args, std::index_sequence_for<P...>());
+    emulated_call<P...>{ kernel, *(P *) *args++... };
 }

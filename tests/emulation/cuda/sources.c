@@ -5,12 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/hash.h"
 #include "base/text.h"
 #include "tests/emulation/cuda/emulate.h"
+#include "tests/emulation/emulated_with.h"
 
 static const char *plant_what, *plant_into;
 static int planted;
@@ -77,31 +79,25 @@ enum { MAX_LIBRARIES = 4096 };
 static struct library libraries[MAX_LIBRARIES];
 static int num_libraries;
 
+/* All that decides what is built of a text, but for what MMT_EMULATED_WITH says: the
+ * compiler's version and the headers' texts. Optimised just so far that the sanitizer
+ * knows the size of an array that a function was given; a process that loads libm and
+ * block.c has all else. */
+#define FLAGS                                                                            \
+    "-std=c++17", "-Og", "-finline-functions-called-once", "-w",                         \
+        "-fsanitize=alignment,bounds,object-size", "-fsanitize-undefined-trap-on-error", \
+        "-fPIC", "-shared", "-nostdlib",                                                 \
+        "-Wl,-Bsymbolic" /* its mmt_gemm is another one than libmmtune's */
+static const char *const flags[] = { FLAGS };
+
 static mmt_status run_compiler(const char *source, const char *library, const char *entry,
                                int sm, mmt_error *err)
 {
     char define_entry[96], define_sm[48];
-    char *const arguments[] = {
-        MMT_HOST_CXX,
-        "-std=c++17",
-        "-O2",
-        "-w",
-        "-fsanitize=alignment,bounds,object-size",
-        "-fsanitize-undefined-trap-on-error",
-        "-fPIC",
-        "-shared",
-        "-Wl,-Bsymbolic", /* its mmt_gemm is another one than libmmtune's */
-        "-I",
-        MMT_EMULATION,
-        "-include",
-        "cuda/cuda.h",
-        define_entry,
-        define_sm,
-        "-o",
-        (char *) library,
-        (char *) source,
-        NULL,
-    };
+    char *const arguments[] = { MMT_HOST_CXX,     FLAGS,           "-I",
+                                MMT_EMULATION,    "-include",      "cuda/cuda.h",
+                                define_entry,     define_sm,       "-o",
+                                (char *) library, (char *) source, NULL };
     pid_t child;
     int state;
 
@@ -127,50 +123,68 @@ static mmt_status write_source(const char *path, const char *text, mmt_error *er
     return good ? MMT_OK : mmt_fail(err, MMT_ERROR_IO, "%s cannot be written", path);
 }
 
-/* Under a name of the process first, so that others find it whole or not at all. */
-static mmt_status build_object(const char *text, const char *object, const char *entry,
-                               int sm, mmt_error *err)
+/* In a folder that only this process knows. */
+static mmt_status build_object(const char *text, const char *folder, const char *object,
+                               const char *entry, int sm, mmt_error *err)
 {
-    char source[4200], built[4200];
+    char source[4096];
 
-    snprintf(source, sizeof(source), "%s.%d.cc", object, (int) getpid());
-    snprintf(built, sizeof(built), "%s.%d", object, (int) getpid());
+    snprintf(source, sizeof(source), "%s/kernel.cc", folder);
     mmt_status status = write_source(source, text, err);
     if (!status)
-        status = run_compiler(source, built, entry, sm, err);
-    if (!status && rename(built, object))
-        status = mmt_fail(err, MMT_ERROR_IO, "%s cannot be written", object);
+        status = run_compiler(source, object, entry, sm, err);
     unlink(source);
     return status;
 }
 
-/* Where the folder MMT_FAKE_OBJECTS is named, what was built before is there, and what is
- * built now stays: who has the objects needs no compiler. */
-static mmt_status build(struct library *library, const char *text, const char *entry,
-                        int sm, mmt_error *err)
+static mmt_status load_object(const char *object, struct emulate_kernel *out,
+                              mmt_error *err)
 {
-    const char *objects = getenv("MMT_FAKE_OBJECTS");
-    char folder[] = "/tmp/mmtune-emulate-XXXXXX", name[33], object[4096];
-    mmt_status status = MMT_OK;
+    void *handle = dlopen(object, RTLD_NOW | RTLD_LOCAL);
+    if (!handle)
+        return mmt_fail(err, MMT_ERROR_COMPILE, "%s", dlerror());
+    out->entry = (emulate_entry *) dlsym(handle, "emulate_entry");
+    out->shared = (void *(*) (void) ) dlsym(handle, "emulate_shared");
+    return MMT_OK;
+}
 
-    if (!objects && !mkdtemp(folder))
+/* Builds and loads it; `kept`, where it is not NULL, is where it stays then. Others find
+ * it there whole or not at all. */
+static mmt_status build(struct emulate_kernel *out, const char *text, const char *entry,
+                        int sm, const char *place, const char *kept, mmt_error *err)
+{
+    char folder[4000], object[4096];
+
+    snprintf(folder, sizeof(folder), "%s/mmtune-emulate-XXXXXX", place);
+    if (!mkdtemp(folder))
         return mmt_fail(err, MMT_ERROR_IO, "%s cannot be made", folder);
-    mmt_hash_print(library->hash, name);
-    snprintf(object, sizeof(object), "%s/%s.so", objects ? objects : folder, name);
-    if (access(object, R_OK))
-        status = build_object(text, object, entry, sm, err);
-    void *handle = status ? NULL : dlopen(object, RTLD_NOW | RTLD_LOCAL);
-    if (!status && !handle)
-        status = mmt_fail(err, MMT_ERROR_COMPILE, "%s", dlerror());
-    if (handle) {
-        library->kernel.entry = (emulate_entry *) dlsym(handle, "emulate_entry");
-        library->kernel.shared = (void *(*) (void) ) dlsym(handle, "emulate_shared");
-    }
-    if (!objects) {
-        unlink(object);
-        rmdir(folder);
-    }
+    snprintf(object, sizeof(object), "%s/kernel.so", folder);
+    mmt_status status = build_object(text, folder, object, entry, sm, err);
+    if (!status)
+        status = load_object(object, out, err);
+    if (!status && kept && rename(object, kept))
+        status = mmt_fail(err, MMT_ERROR_IO, "%s cannot be written", kept);
+    unlink(object);
+    rmdir(folder);
     return status;
+}
+
+/* Where the folder MMT_FAKE_OBJECTS is named, what was built before is there, and what is
+ * built now stays, but for planted faults: who has the objects needs no compiler. */
+static mmt_status find_or_build(struct library *library, const char *text,
+                                const char *entry, int sm, mmt_error *err)
+{
+    const char *objects = plant_what ? NULL : getenv("MMT_FAKE_OBJECTS");
+    char name[33], kept[4096];
+
+    if (!objects)
+        return build(&library->kernel, text, entry, sm, "/tmp", NULL, err);
+    mmt_hash_print(library->hash, name);
+    snprintf(kept, sizeof(kept), "%s/%s.so", objects, name);
+    if (!access(kept, R_OK))
+        return load_object(kept, &library->kernel, err);
+    mkdir(objects, 0777);
+    return build(&library->kernel, text, entry, sm, objects, kept, err);
 }
 
 static mmt_status find_library(const char *text, const char *entry, int sm,
@@ -179,6 +193,9 @@ static mmt_status find_library(const char *text, const char *entry, int sm,
     struct mmt_hash hash = mmt_hash_start();
     int i = 0;
 
+    hash = mmt_hash_add(hash, MMT_EMULATED_WITH, sizeof(MMT_EMULATED_WITH));
+    for (size_t f = 0; f < sizeof(flags) / sizeof(*flags); f++)
+        hash = mmt_hash_add(hash, flags[f], strlen(flags[f]) + 1);
     hash = mmt_hash_add(hash, text, strlen(text));
     hash = mmt_hash_add(hash, entry, strlen(entry));
     hash = mmt_hash_add(hash, &sm, sizeof(sm));
@@ -188,7 +205,7 @@ static mmt_status find_library(const char *text, const char *entry, int sm,
         return mmt_fail(err, MMT_ERROR_MEMORY, "more than %d kernels", MAX_LIBRARIES);
     libraries[i].hash = hash;
     mmt_status status =
-        i < num_libraries ? MMT_OK : build(&libraries[i], text, entry, sm, err);
+        i < num_libraries ? MMT_OK : find_or_build(&libraries[i], text, entry, sm, err);
     num_libraries += status == MMT_OK && i == num_libraries;
     *out = libraries[i].kernel;
     return status;

@@ -4,13 +4,12 @@
  * fast, the fourth with a state that says not to use it. Without an algorithm it takes
  * the first.
  *
- * By the clock of tests/emulation/fake/card the first takes MMT_FAKE_CUBLAS_US, 2000
+ * By the clock of the stand-in driver the first takes MMT_FAKE_CUBLAS_US, 2000
  * where that is not set, and the third a quarter of it. With MMT_FAKE_CUBLAS=dies the
  * first product ends the process, and MMT_FAKE_CUBLAS_LOG gets a line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "tests/emulation/fake/fake_cublas.h"
 #include "tuner/verify/number.h"
@@ -423,7 +422,6 @@ cublasLtMatmul(void *handle, const struct desc *desc, const void *alpha, const v
                const struct layout *ld, const uint64_t algorithm[8], void *workspace,
                size_t workspace_size, void *stream)
 {
-    const struct timespec pause = { 0, 6000000 }; /* a busy machine hides less */
     const bool fast = algorithm && algorithm[0] == FAST;
 
     fake_count(__func__);
@@ -436,8 +434,6 @@ cublasLtMatmul(void *handle, const struct desc *desc, const void *alpha, const v
         return NOT_SUPPORTED;
     misbehave();
     fake_clock_add(fast ? 0.25 : 1);
-    if (!fast && !getenv("MMT_FAKE_CUBLAS_US"))
-        nanosleep(&pause, NULL);
     const struct fake_product product = {
         .transposed = { desc->transposes[0] != 0, desc->transposes[1] != 0 },
         .m = (int64_t) lc->rows,

@@ -47,8 +47,7 @@ static atomic_int retained[MOST_CARDS];
 static _Thread_local CUcontext stack[DEEPEST];
 static _Thread_local int depth;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of kernels, and of these: */
-static double now;    /* seconds that launches have taken */
-static long launches; /* so far */
+static double now; /* seconds that launches have taken */
 
 /* ---- the driver and its devices -------------------------------------------------- */
 
@@ -357,8 +356,9 @@ EXPORT(void) fake_work(double seconds)
     pthread_mutex_unlock(&lock);
 }
 
-/* For tests: of the last launch. */
+/* For tests: of the last launch, and how many there were. */
 EXPORT(int) fake_carveout;
+EXPORT(long) fake_launches;
 
 /* A file that MMT_FAKE_LAUNCHES names is told how many there were. */
 __attribute__((destructor)) static void tell_launches(void)
@@ -367,7 +367,7 @@ __attribute__((destructor)) static void tell_launches(void)
     FILE *file = path ? fopen(path, "w") : NULL;
     if (!file)
         return;
-    fprintf(file, "%ld\n", launches);
+    fprintf(file, "%ld\n", fake_launches);
     fclose(file);
 }
 
@@ -397,7 +397,7 @@ cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned g
     pthread_mutex_lock(&lock);
     const char *why = emulate_run(&launch);
     fake_carveout = function->carveout;
-    launches++;
+    fake_launches++;
     if (why)
         fprintf(stderr, "%s\n", why);
     now += launch_seconds(function);

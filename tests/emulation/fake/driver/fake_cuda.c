@@ -1,5 +1,8 @@
 /* The driver's context functions, for a device that needs none: contexts are counted, and
- * the fake cuBLASLt asks whether one is current. */
+ * the fake cuBLASLt asks whether one is current, and says what its products take. */
+extern double fake_seconds;
+double fake_seconds;
+void fake_work(double seconds);
 int cuDeviceGet(int *device, int ordinal);
 int cuDevicePrimaryCtxRetain(void **context, int device);
 int cuDevicePrimaryCtxRelease_v2(int device);
@@ -37,4 +40,9 @@ int cuCtxSetCurrent(void *context)
 {
     current = context;
     return 0;
+}
+
+void fake_work(double seconds)
+{
+    fake_seconds += seconds;
 }

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Tuning a CPU that has other work: run_busy.py MMTUNE
+
+A budget that is over at once still ends with the default kernel, timed and entered. Nothing is
+killed for waiting, times are marked, and a run on a quiet machine takes them anew."""
+import json
+import os
+import subprocess
+import sys
+
+from checks import check, end, make_home, need_cpu_device
+
+MMTUNE = sys.argv[1]
+folder, environment = make_home()
+device, path = need_cpu_device(MMTUNE, environment), folder + "/p.json"
+TUNE = ["--device", device, "-o", path, "--type", "f32", "--shape", "96x80x64"]
+
+
+def tune(*words):
+    done = subprocess.run([MMTUNE, *TUNE, *words], capture_output=True, text=True, env=environment)
+    check(done.returncode == 0, f"{words} ends well: {done.returncode}, {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def results():
+    with open(path + ".journal", encoding="utf-8") as f:
+        return [json.loads(line) for line in f][1:]
+
+
+def entries():
+    with open(path, encoding="utf-8") as f:
+        return json.load(f)["entries"]
+
+
+def mark_as_busy():
+    with open(path + ".journal", encoding="utf-8") as f:
+        header, *lines = f.read().splitlines()
+    marked = [json.dumps(dict(json.loads(line), throttled="busy machine")) for line in lines]
+    with open(path + ".journal", "w", encoding="utf-8") as f:
+        f.writelines(line + "\n" for line in [header, *marked])
+
+
+# Beside two processes for each processor, which make PoCL wait.
+others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * os.cpu_count())]
+try:
+    said = tune("--budget", "0.01s", "--limit", "3")
+finally:
+    for other in others:
+        other.kill()
+check("processor" in said and "times will be doubtful" in said, f"a busy machine is told at the start: {said}")
+check("timing first what programs get" in said, f"the default is timed first: {said}")
+check("no other kernel was tried: the budget of 0.01 s went into" in said and "would try about ten" in said,
+      f"a budget that tried nothing else is told: {said}")
+check({line["status"] for line in results()} == {"timed"}, f"none is killed for waiting: {results()}")
+check([line.get("throttled") for line in results() if not line.get("whole")].count("busy machine") > 0,
+      f"times are marked: {results()}")
+check(len(entries()) == 1, f"the default is entered: {entries()}")
+default = results()[0]["configuration"]
+
+# What was marked is taken anew where the machine is quiet, which the test cannot make it be.
+mark_as_busy()
+before = len(results())
+said = tune("--budget", "1c", "--template", default.split()[0])
+quiet = "times will be doubtful" not in said
+anew = [line["configuration"] for line in results()[before:] if not line.get("whole") and not line.get("final")]
+check(("timed on a busy machine" in said) == quiet, f"that they are passed over is told: {said}")
+check((default in anew) == quiet, f"the default is timed anew, {quiet}: {anew}")
+check(len(entries()) == 1, f"one entry: {entries()}")
+end("busy", folder)
