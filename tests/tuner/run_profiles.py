@@ -88,8 +88,7 @@ def test_fresh():
     path = folder + "/fresh.json"
     tune(path, "f64", "96x80x64", "tiled", "2c")
     add_portfolio(path)
-    for shape in ("96x80x64", "80x96x64"):
-        tune(path, "f32", shape, "tiled", "4c")
+    tune(path, "f32", "96x80x64,80x96x64", "tiled", "4c")
     before = load(path)
     check(all(family(before, "f64")), "f64 has a portfolio")
     count = count_lines(path + ".journal")

@@ -374,13 +374,15 @@ def check_fit(path, profile):
 # ---- seeds --------------------------------------------------------------------------------------
 
 def find_winner(words):
-    """Tunes until there is a winner. What kernels cost on other shapes, which would be learned
-    behind that and takes as long again, nobody asks here."""
-    process = start(words)
+    """Tunes until there is a winner, or to the end, where that is sooner; what is said. What kernels cost
+    on other shapes, which would be learned behind that and takes as long again, nobody asks here."""
+    process, said = start(words), ""
     for line in process.stdout:
+        said += line
         if json.loads(line)["event"] == "winner":
             process.send_signal(signal.SIGINT)
-    check(process.wait() == 130, f"{words}: exit status 130, is {process.returncode}")
+    check(process.wait() in (0, 130), f"{words}: exit status 130, is {process.returncode}")
+    return said
 
 
 def time_beside(problem, device_profile, name, configurations):
@@ -521,7 +523,7 @@ def test_killed():
 
     # Kernels that the usual shape is not for are verified on one that they serve.
     said = subprocess.run([MMTUNE, "verify", "--device", device, "--type", "i32", "--transposes", "nn",
-                           "skinny SHORT=columns"], text=True, capture_output=True, env=environment)
+                           "skinny SHORT=columns THREAD_TILE_LONG=1"], text=True, capture_output=True, env=environment)
     check(said.returncode == 0 and said.stdout.splitlines()[-1].startswith("1 right, 0 wrong"),
           f"few columns are verified: {said.stdout}{said.stderr}")
 
@@ -560,8 +562,8 @@ EXPECTED = {
 }
 
 
-# Seconds until a candidate counts as hung. Compiling one takes a fraction of a second.
-LIMIT = "4"
+# Seconds until a candidate counts as hung; compiling one takes a fraction of one.
+LIMIT = "3"
 
 
 def fate_of(configuration, kind):
@@ -587,8 +589,7 @@ def plant(fault, *names):
 
 def tune_planted(device, kind):
     path = f"{folder}/{device.replace(':', '-')}.json"
-    run(["--device", device, "-o", path, *SMALL, "--budget", "13c", "--limit", LIMIT, "--search",
-         "random"], 0)
+    find_winner(["--device", device, "-o", path, *SMALL, "--budget", "13c", "--limit", LIMIT, "--search", "random"])
     found = collections.Counter()
     for line in candidates(path):
         if not line["configuration"].startswith("tiled"):
@@ -665,7 +666,7 @@ DEEP = f"""
 def tune_deep(device):
     """A compiler that crashes ends its candidate alone."""
     path = folder + "/deep.json"
-    run(["--device", device, "-o", path, *SMALL, "--budget", "10c", "--search", "random"], 0)
+    find_winner(["--device", device, "-o", path, *SMALL, "--budget", "10c", "--search", "random"])
     ends = collections.Counter()
     for line in candidates(path):
         deep = re.search(r"UNROLL_K=(\d+)", line["configuration"])
@@ -691,10 +692,10 @@ def tune_hopeless(device):
 def tune_alike(device):
     """Ten that fail alike, where the naive kernel works, are at fault themselves."""
     path = folder + "/alike.json"
-    run(["--device", device, "-o", path, *SMALL, "--budget", "14c", "--search", "random"], 0,
-        "to see whether the machine is at fault")
+    said = find_winner(["--device", device, "-o", path, *SMALL, "--budget", "12c", "--search", "random"])
+    check("to see whether the machine is at fault" in said, f"it is tried: {said}")
     failed = [line for line in candidates(path) if line["status"] == "failed"]
-    check(len(failed) == 13, f"each is journalled: {candidates(path)}")
+    check(len(failed) == 11, f"each is journalled: {candidates(path)}")
     entry = check_profile(path, 1)["entries"][0]
     check(entry["template"] == "naive", f"the naive kernel remains: {entry}")
 
@@ -744,13 +745,13 @@ def test_whole():
                "--search", "random"]
     path = f"{folder}/deep.json"
     plant("    if (k > BLOCK_K) alpha += 1;\n", "panel")
-    run([*command, "-o", path, "--budget", "4c"], 0)
+    run([*command, "-o", path, "--budget", "2c"], 0)
     of_panel = [line for line in candidates(path) if line["configuration"].startswith("panel")]
     check({line["status"] for line in of_panel} == {"wrong"}, f"deep k is quick: {of_panel}")
     for fault, right in ("    if (alpha < -1.2f && alpha > -1.4f) alpha = -1;\n", False), ("", True):
         path = f"{folder}/{'right' if right else 'wrong'}.json"
         plant(fault, "panel")
-        said = run([*command, "-o", path, "--budget", "16c"], 0)
+        said = run([*command, "-o", path, "--budget", "16c" if right else "8c"], 0)
         found = check_whole(path, right)
         check(right or "wrong: panel" in said, f"what is wrong is told: {said}")
         check(right or "wrong" in found.values(), f"and noted: {found}")
