@@ -745,7 +745,7 @@ def test_whole():
                "--search", "random"]
     path = f"{folder}/deep.json"
     plant("    if (k > BLOCK_K) alpha += 1;\n", "panel")
-    run([*command, "-o", path, "--budget", "2c"], 0)
+    run([*command, "-o", path, "--budget", "4c"], 0)
     of_panel = [line for line in candidates(path) if line["configuration"].startswith("panel")]
     check({line["status"] for line in of_panel} == {"wrong"}, f"deep k is quick: {of_panel}")
     for fault, right in ("    if (alpha < -1.2f && alpha > -1.4f) alpha = -1;\n", False), ("", True):
