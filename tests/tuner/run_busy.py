@@ -12,6 +12,7 @@ from checks import check, end, make_home, need_cpu_device
 
 MMTUNE = sys.argv[1]
 folder, environment = make_home()
+environment.pop("MMTUNE_KEEP_TIMES", None)
 device, path = need_cpu_device(MMTUNE, environment), folder + "/p.json"
 TUNE = ["--device", device, "-o", path, "--type", "f32", "--shape", "96x80x64"]
 

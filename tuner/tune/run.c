@@ -147,12 +147,12 @@ static bool was_busy(const void *self, const struct mmt_record *record, char *wh
 }
 
 /* Whether others compute here, too: as much as a quarter of the processors. What was
- * timed in such a run counts until one is quiet. */
+ * timed in such a run counts until one is quiet, or for good where its user says so. */
 static void look_at_load(struct mmt_run *run)
 {
     run->device.load = mmt_processor_load();
     run->device.busy = run->device.load > fmax(0.25 * mmt_processor_count(), 0.5);
-    if (!run->device.busy)
+    if (!run->device.busy && !secure_getenv("MMTUNE_KEEP_TIMES"))
         mmt_journal_pass_over(run->files.journal, was_busy, NULL);
 }
 
