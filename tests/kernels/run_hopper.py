@@ -1,11 +1,13 @@
-"""Run wgmma.cu and simt_tma.cu without their card: run_hopper.py [--every N] MMTUNE LAUNCHES COMPILER... [SAMPLES SEED]
+"""Run wgmma.cu and simt_tma.cu without their card: run_hopper.py [--sample N] MMTUNE LAUNCHES COMPILER... [SAMPLES SEED]
 
 The words of the prelude and of hopper.h are replaced by those of tests/emulation/hopper, the text is
 compiled for the host, and the product of small whole numbers must come out exactly. Threads
 are coroutines in an order that lays races open; barriers, TMA and wgmma are done by
-hand. Every template text is otherwise what ships. With --every, each Nth of the products and
-faults below is tried. With SAMPLES, so many configurations and shapes are drawn instead.
+hand. Every template text is otherwise what ships. With --sample, N of the faults below are tried,
+and N of the products: each type, and as many values of knobs as so many products can have. With SAMPLES, so
+many configurations and shapes are drawn instead.
 """
+import hashlib
 import json
 import os
 import pathlib
@@ -333,26 +335,53 @@ def name_of(case):
     return template + ''.join(f' {name}={value}' for name, value in knobs.items())
 
 
-def run(case, mmtune, launches, compiler, folder, old='', new=''):
+def built_with(compiler, files):
+    """A hash of all but the kernel that a program is made of."""
+    version = check([*compiler, '--version'])
+    return hashlib.sha1(b''.join([repr((FLAGS, version)).encode(), *(file.read_bytes() for file in files)]))
+
+
+def build(text, compiler, folder):
+    (folder / 'kernel.h').write_text(text)
+    check([*compiler, *FLAGS, '-DKERNEL="kernel.h"', str(folder / 'emulate.cpp'), '-o', str(folder / 'kernel')])
+    return folder / 'kernel'
+
+
+def find_or_build(text, compiler, folder, known):
+    """Where the folder MMT_FAKE_OBJECTS is named, a program stays there."""
+    objects = os.environ.get('MMT_FAKE_OBJECTS')
+    if not objects:
+        return build(text, compiler, folder)
+    name = known.copy()
+    name.update(text.encode())
+    kept = pathlib.Path(objects, name.hexdigest())
+    if not kept.exists():
+        os.makedirs(objects, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=objects) as own:
+            shutil.copy(build(text, compiler, folder), own)
+            os.rename(own + '/kernel', kept)
+    return kept
+
+
+def run(case, mmtune, launches, compiler, folder, known, old='', new=''):
     configuration, problem = name_of(case), case[2]
+    print(f'{problem}: {configuration}', flush=True)
     environment = dict(os.environ, MMTUNE_TEMPLATE_DIR=str(folder))
     text = check([mmtune, 'emit', configuration, *emit_options(problem)], env=environment)
     if old not in text:
         raise ValueError(f'the kernel has no {old.strip()}')
-    (folder / 'kernel.h').write_text(text.replace(old, new) if old else text)
-    check([*compiler, *FLAGS, '-DKERNEL="kernel.h"', str(folder / 'emulate.cpp'),
-           '-o', str(folder / 'kernel')])
+    program = build(text.replace(old, new), compiler, folder) if old else find_or_build(text, compiler, folder, known)
     plan = check([launches, configuration, problem])
     calls = [['near', kind] for kind in range(KINDS)] if case[3] == 'near' else [case[3:]]
     for arguments in calls:
-        check([str(folder / 'kernel'), *map(str, arguments)], Wrong, input=plan)
+        check([str(program), *map(str, arguments)], Wrong, input=plan)
 
 
 def is_right(case, *where):
     try:
         run(case, *where)
     except (RuntimeError, Wrong) as error:
-        print(f'{case[2]}, {case[3:]}: {name_of(case)}\n    {error}')
+        print(f'wrong: {case[3:]}: {error}')
         return False
     return True
 
@@ -401,18 +430,38 @@ def draw_case(draw, values, launches):
             return case
 
 
-def sample(count, seed, mmtune, launches, compiler, folder):
+def sample(count, seed, mmtune, launches, *where):
     knobs = json.loads(check([mmtune, 'templates', 'wgmma', '--json']))[0]['knobs']
     values = {knob['name']: knob['values'] for knob in knobs}
     draw = random.Random(seed)
-    wrong = sum(not is_right(draw_case(draw, values, launches), mmtune, launches, compiler,
-                             folder) for _ in range(count))
+    wrong = sum(not is_right(draw_case(draw, values, launches), mmtune, launches, *where) for _ in range(count))
     print(f'emulated: {count} drawn, {wrong} wrong')
     return wrong > 0
 
 
-def examine(every, *where):
-    products, faults = (CASES + NEAR)[::every], FAULTS[::every]
+def kinds_of(case):
+    """Of its template: the type, and all else that is said of the problem and the knobs."""
+    template, *knobs = name_of(case).split()
+    _, kind, transposes, sizes, *more = case[2].split()
+    words = [*knobs, transposes, 'k=0' * sizes.endswith('x0'), 'near' * (case[3] == 'near'),
+             *(word.split('=')[0] for word in more)]
+    return {(template, kind)}, {(template, word) for word in words}
+
+
+def most_kinds(cases, count):
+    """So many of them, each with a type that those before it have not, and with most else."""
+    chosen, types, others = [], set(), set()
+    for _ in range(count):
+        chosen.append(max(cases, key=lambda case: (len(kinds_of(case)[0] - types), len(kinds_of(case)[1] - others))))
+        types |= kinds_of(chosen[-1])[0]
+        others |= kinds_of(chosen[-1])[1]
+    return chosen
+
+
+def examine(count, *where):
+    products, faults = CASES + NEAR, FAULTS
+    if count:
+        products, faults = most_kinds(products, count), faults[::len(faults) // count][:count]
     wrong = sum(not is_right(case, *where) for case in products)
     missed = sum(not is_found(fault, *where) for fault in faults)
     print(f'emulated: {len(products)} products, {wrong} wrong; {len(faults)} faults, {missed} missed')
@@ -420,23 +469,23 @@ def examine(every, *where):
 
 
 def main():
-    words, every = sys.argv[1:], 1
-    if words[0] == '--every':
-        every, words = int(words[1]), words[2:]
+    words, count = sys.argv[1:], 0
+    if words[0] == '--sample':
+        count, words = int(words[1]), words[2:]
     mmtune, launches, *compiler = words
     numbers = [int(compiler.pop()) for word in compiler[1:] if word.isdigit()][::-1]
     root = pathlib.Path(__file__).resolve().parent.parent.parent
     emulation = root / 'tests/emulation'
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        for file in [*(root / 'templates/kernels').glob('*.[ch]*'), *(emulation / 'hopper').glob('*.[ch]*'),
-                     *emulation.glob('*.h'), root / 'tests/support/near.h']:
+        own = sorted([*(emulation / 'hopper').glob('*.[ch]*'), *emulation.glob('*.h'), root / 'tests/support/near.h'])
+        for file in [*(root / 'templates/kernels').glob('*.[ch]*'), *own]:
             shutil.copy(file, folder)
         # What all kernels include first is read once; a compiler that keeps no such file reads it again.
         check([*compiler, *FLAGS, '-x', 'c++-header', str(folder / 'machine.h'),
                '-o', str(folder / 'machine.h.gch')])
-        where = mmtune, launches, compiler, folder
-        return sample(*numbers, *where) if numbers else examine(every, *where)
+        where = mmtune, launches, compiler, folder, built_with(compiler, own)
+        return sample(*numbers, *where) if numbers else examine(count, *where)
 
 
 sys.exit(main())

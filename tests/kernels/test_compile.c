@@ -464,6 +464,8 @@ static void run_target(const struct target *target, bool whole, int process,
     const int least = whole ? MIN_JOBS : 1;
     CHECK(plan.count >= least);
     report->wanted += process == 0 ? least : 0;
+    if (process == 0)
+        printf("%s: %d kernels\n", target->name, plan.count);
     for (int i; (i = atomic_fetch_add(taken, 1)) < plan.count;)
         run_job(device, &plan.jobs[i], report);
     mmt_device_close(device);
@@ -543,6 +545,7 @@ int main(int argc, char **argv)
     const bool sample = argc > 1 && !strcmp(argv[1], "--sample");
     struct report sum = { 0 };
     int processes = count_processes();
+    setvbuf(stdout, NULL, _IOLBF, 0);
     run_all(processes, sample, &sum);
     if (sum.skipped && !sum.compiled && !test_failures)
         SKIP("there is no NVRTC that compiles for these targets");
