@@ -330,20 +330,22 @@ def interrupt(words, wait_for=None):
 
 
 def interrupt_while_writing(words):
-    """Of verbs that are done at once: what they print into is a pipe that is full, which nobody reads."""
-    reading, writing = os.pipe()
-    os.set_blocking(writing, False)
+    """Of verbs that are done at once: what they write into is a pipe that is full, which nobody reads."""
+    pipe = folder + "/pipe"
+    os.mkfifo(pipe)
+    both = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
     try:
-        while os.write(writing, bytes(1)):
+        while os.write(both, bytes(1)):
             pass
     except BlockingIOError:
-        os.set_blocking(writing, True)
-    process = subprocess.Popen([MMTUNE, *words], stdout=writing, stderr=subprocess.PIPE, text=True, env=environment)
+        os.set_blocking(both, True)
+    process = subprocess.Popen([MMTUNE, *[pipe if word == "PIPE" else word for word in words]], stdout=both,
+                               stderr=subprocess.PIPE, text=True, env=environment)
     wait_for_handler(process)
     process.send_signal(signal.SIGINT)
     said = process.communicate()[1]
-    os.close(reading)
-    os.close(writing)
+    os.close(both)
+    os.remove(pipe)
     return process.returncode, said
 
 
@@ -351,7 +353,7 @@ def test_words():
     root = os.path.join(os.path.dirname(__file__), "../..")
     cards = [f"{root}/profiles/papers/{name}.json" for name in ("geforce-gtx-1060", "quadro-k5000")]
     profile = root + "/tests/data/profiles/good/small.json"
-    for words in (["show", profile], ["diff", *cards], ["merge", profile, profile, "-o", folder + "/m"]):
+    for words in (["show", profile], ["diff", *cards], ["merge", profile, profile, "-o", "PIPE"]):
         code, said = interrupt_while_writing(words)
         check(code == 130 and f"mmtune {words[0]}: interrupted; " in said, f"{words} is answered: {code}, {said}")
     device, path = need_cpu_device(MMTUNE, environment), folder + "/p.json"
