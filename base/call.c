@@ -16,6 +16,7 @@ static const char *const fates[MMT_NUM_FATES] = {
     [MMT_FATE_FAILED] = "plan failed",  [MMT_FATE_WORKSPACE] = "workspace",
     [MMT_FATE_ALIGNMENT] = "alignment", [MMT_FATE_POINTERS] = "pointer mode",
     [MMT_FATE_FEATURE] = "feature",     [MMT_FATE_CONTEXT] = "other context",
+    [MMT_FATE_CHILD] = "child process",
 };
 
 static int parse(const char *const *names, int count, const char *name)

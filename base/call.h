@@ -55,8 +55,9 @@ enum mmt_fate {
     MMT_FATE_POINTERS,  /* scalars in device memory, or a pointer mode we have not */
     MMT_FATE_FEATURE,   /* something else that we have not; never recorded as a call */
     MMT_FATE_CONTEXT, /* another context than the device's primary one, or the handle's */
+    MMT_FATE_CHILD,   /* in a child of a process that was served, which is not */
 };
-enum { MMT_NUM_FATES = MMT_FATE_CONTEXT + 1 };
+enum { MMT_NUM_FATES = MMT_FATE_CHILD + 1 };
 
 /* "cublas", "cublaslt", …; and back, or -1. */
 const char *mmt_client_name(enum mmt_client client);

@@ -1,12 +1,6 @@
 /* Looking calls up and counting them, from any thread. */
 #include "dropin/calls.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -16,27 +10,32 @@
 
 static const uint64_t number_mask = (UINT64_C(1) << MMT_NUMBER_BITS) - 1;
 
+static enum mmt_fate first_fate(const struct mmt_calls *calls)
+{
+    return calls->options.record ? MMT_FATE_RECORDED
+           : calls->is_child     ? MMT_FATE_CHILD
+                                 : MMT_FATE_NOT_READY;
+}
+
 /* One that nobody else has; NULL: all are given away. */
 static struct mmt_slot *take_slot(struct mmt_calls *calls, const struct mmt_call *call)
 {
-    int number = MMT_MOST_SLOTS;
-    if (atomic_load_explicit(&calls->num_slots, memory_order_relaxed) < MMT_MOST_SLOTS)
-        number = atomic_fetch_add_explicit(&calls->num_slots, 1, memory_order_relaxed);
-    if (number >= MMT_MOST_SLOTS)
+    int number;
+    struct mmt_counted *counted = mmt_counts_take(calls->counts, &number);
+    if (!counted)
         return NULL;
     struct mmt_slot *slot = &calls->slots[number];
-    slot->call = *call;
+    counted->call = *call;
+    slot->counted = counted;
     slot->calls = calls;
-    atomic_store_explicit(&slot->fate,
-                          calls->options.record ? MMT_FATE_RECORDED : MMT_FATE_NOT_READY,
-                          memory_order_relaxed);
+    atomic_store_explicit(&slot->fate, first_fate(calls), memory_order_relaxed);
     return slot;
 }
 
 /* A kind that is new once all verdicts are in their slots has none. */
 static void use_slot(struct mmt_calls *calls, struct mmt_slot *slot)
 {
-    atomic_store(&slot->used, true);
+    atomic_store(&slot->counted->used, true);
     if (!calls->options.record && atomic_load(&calls->ready)) {
         int expected = MMT_FATE_NOT_READY;
         atomic_compare_exchange_strong(&slot->fate, &expected, MMT_FATE_UNKNOWN);
@@ -61,7 +60,7 @@ static struct mmt_slot *look_up(struct mmt_calls *calls, const struct mmt_call *
                           (hash & ~number_mask) | (uint64_t) (made - calls->slots + 1)))
             return made;
         struct mmt_slot *slot = &calls->slots[(found & number_mask) - 1];
-        if (!((found ^ hash) & ~number_mask) && mmt_call_equal(&slot->call, call))
+        if (!((found ^ hash) & ~number_mask) && mmt_call_equal(&slot->counted->call, call))
             return slot;
     }
     return NULL;
@@ -79,8 +78,8 @@ static void store_further(atomic_size_t *at, size_t number, bool more)
 
 static void note_workspace(struct mmt_slot *slot, const struct mmt_call *call)
 {
-    store_further(&slot->least, call->workspace, false);
-    store_further(&slot->most, mmt_call_library_workspace(call), true);
+    store_further(&slot->counted->least, call->workspace, false);
+    store_further(&slot->counted->most, mmt_call_library_workspace(call), true);
 }
 
 struct mmt_slot *mmt_calls_slot(struct mmt_calls *calls, const struct mmt_call *call)
@@ -90,13 +89,16 @@ struct mmt_slot *mmt_calls_slot(struct mmt_calls *calls, const struct mmt_call *
 
     if (!calls || atomic_load_explicit(&calls->silent, memory_order_relaxed))
         return NULL;
+    if (atomic_load_explicit(&calls->orphan, memory_order_acquire) &&
+        !mmt_calls_adopt(calls))
+        return NULL;
     struct mmt_slot *slot = look_up(calls, call, hash, NULL, &vacant);
     struct mmt_slot *made = !slot && vacant ? take_slot(calls, call) : NULL;
     if (made && (slot = look_up(calls, call, hash, made, &vacant)) == made)
         use_slot(calls, slot);
     if (!slot)
         atomic_fetch_add_explicit(&calls->unseen, 1, memory_order_relaxed);
-    else if (slot->call.workspace != call->workspace)
+    else if (slot->counted->call.workspace != call->workspace)
         note_workspace(slot, call);
     return slot;
 }
@@ -112,7 +114,7 @@ const mmt_plan *mmt_slot_plan(const struct mmt_slot *slot, enum mmt_fate *fate)
 
 const struct mmt_call *mmt_slot_call(const struct mmt_slot *slot)
 {
-    return &slot->call;
+    return &slot->counted->call;
 }
 
 const char *mmt_slot_label(const struct mmt_slot *slot)
@@ -125,7 +127,7 @@ const char *mmt_slot_label(const struct mmt_slot *slot)
 
 void mmt_slot_count(struct mmt_slot *slot, enum mmt_fate fate)
 {
-    atomic_fetch_add_explicit(&slot->fates[fate], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&slot->counted->fates[fate], 1, memory_order_relaxed);
 }
 
 static int take(atomic_int *taken, int most)
@@ -149,9 +151,9 @@ int mmt_slot_take_check(struct mmt_slot *slot)
 
 void mmt_slot_time(struct mmt_slot *slot, double seconds)
 {
-    atomic_fetch_add_explicit(&slot->picoseconds, (long long) (seconds * 1e12),
+    atomic_fetch_add_explicit(&slot->counted->picoseconds, (long long) (seconds * 1e12),
                               memory_order_relaxed);
-    atomic_fetch_add_explicit(&slot->timed, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&slot->counted->timed, 1, memory_order_relaxed);
 }
 
 void mmt_calls_pass(struct mmt_calls *calls, const char *what)
@@ -168,121 +170,6 @@ void mmt_calls_pass(struct mmt_calls *calls, const char *what)
         atomic_fetch_add_explicit(&it->count, 1, memory_order_relaxed);
         return;
     }
-}
-
-/* ---- beginning and ending -------------------------------------------------------- */
-
-enum { MOST_DEVICES = 64 };
-
-static struct {
-    pthread_mutex_t lock; /* of `count`; never taken on the path of a call */
-    int count;
-    struct mmt_calls *list[MOST_DEVICES];
-    bool stopped; /* the process ends */
-    bool forked;  /* this is a child of a process that had begun */
-} all = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-static void before_fork(void)
-{
-    pthread_mutex_lock(&all.lock);
-}
-
-static void after_fork_in_parent(void)
-{
-    pthread_mutex_unlock(&all.lock);
-}
-
-static void after_fork_in_child(void)
-{
-    for (int i = 0; i < all.count; i++)
-        atomic_store(&all.list[i]->silent, true);
-    all.forked = all.forked || all.count;
-    pthread_mutex_init(&all.lock, NULL);
-}
-
-/* Seconds that the end of the process waits for a keeper, which may be compiling. */
-enum { MOST_SECONDS_AT_EXIT = 10 };
-
-/* The keeper may still ask the driver: so it is stopped before that ends. */
-static void stop_keepers(void)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += MOST_SECONDS_AT_EXIT;
-    if (all.forked || all.stopped)
-        return;
-    all.stopped = true;
-    for (int i = 0; i < all.count; i++) {
-        atomic_store(&all.list[i]->stopping, true);
-        sem_post(&all.list[i]->wake);
-    }
-    for (int i = 0; i < all.count; i++)
-        while (sem_timedwait(&all.list[i]->done, &until) && errno == EINTR)
-            continue;
-}
-
-void mmt_calls_watch_exit(void)
-{
-    atexit(stop_keepers);
-}
-
-/* No signal of the program is handled in the keeper's thread. */
-static bool start_keeper(struct mmt_calls *calls)
-{
-    sigset_t none, before;
-    pthread_t thread;
-
-    sigfillset(&none);
-    pthread_sigmask(SIG_SETMASK, &none, &before);
-    const bool started = !pthread_create(&thread, NULL, mmt_keeper_run, calls);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (started)
-        pthread_detach(thread);
-    return started;
-}
-
-/* Under the lock. */
-static void enter(struct mmt_calls *calls)
-{
-    static bool watched;
-    if (!watched) {
-        watched = true;
-        pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-        mmt_calls_watch_exit();
-    }
-    if (all.forked || all.count == MOST_DEVICES || !start_keeper(calls))
-        atomic_store(&calls->silent, true);
-    else
-        all.list[all.count++] = calls;
-}
-
-struct mmt_calls *mmt_calls_start(const char *device, const char *library,
-                                  const char *path,
-                                  const struct mmt_calls_options *options)
-{
-    struct mmt_calls *calls = calloc(1, sizeof *calls);
-    if (!calls)
-        return NULL;
-    calls->index = calloc(MMT_INDEX_SIZE, sizeof *calls->index);
-    calls->slots = calloc(MMT_MOST_SLOTS, sizeof *calls->slots);
-    if (!calls->index || !calls->slots) {
-        free(calls->index);
-        free(calls->slots);
-        free(calls);
-        return NULL;
-    }
-    snprintf(calls->name, sizeof calls->name, "%s", device);
-    snprintf(calls->library, sizeof calls->library, "%s", library);
-    snprintf(calls->path, sizeof calls->path, "%s", path);
-    calls->options = *options;
-    sem_init(&calls->wake, 0, 0);
-    sem_init(&calls->done, 0, 0);
-    if (options->open_now)
-        mmt_keeper_open(calls);
-    pthread_mutex_lock(&all.lock);
-    enter(calls);
-    pthread_mutex_unlock(&all.lock);
-    return calls;
 }
 
 const struct mmt_calls_options *mmt_calls_options(const struct mmt_calls *calls)

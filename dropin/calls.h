@@ -1,15 +1,17 @@
 /* Calls under a program: what each kind of call of one device is served by, and counted.
  *
  * mmt_calls_start begins a thread, the keeper. It opens the device, reads its profile and
- * plans every call that has a verdict for ours; then it writes counts to the device's
- * recording every few seconds, and once more when the process ends. Until a plan is ready
- * its calls pass.
+ * plans every call that has a verdict for ours. Until a plan is ready its calls pass. What
+ * is counted is in memory that outlives the process (recording/counts.h).
  *
  * The call path never locks, allocates, loads or compiles: a look-up in a fixed index of
  * atomic words, and mmt_execute.
  *
+ * The process ends as it would without them: before anything else of its end runs, the
+ * keeper has left the driver, and products of ours are done. From then on calls pass.
+ *
  * fork: a child of a process that had begun to serve has no keeper. There every call
- * passes and nothing is written. */
+ * passes, and is counted. */
 #ifndef MMT_DROPIN_CALLS_H
 #define MMT_DROPIN_CALLS_H
 
@@ -20,7 +22,7 @@
 struct mmt_calls;
 
 /* What a client of this table does in the keeper's thread, which has the device open and
- * disturbs no capture of a stream. Both may be NULL. */
+ * disturbs no capture of a stream. All may be NULL. */
 struct mmt_calls_work {
     /* Once, when all plans are made, of which some may serve already. `workspace`: the
      * most that a plan needs whose caller gives its library none, in bytes. */
@@ -28,6 +30,9 @@ struct mmt_calls_work {
     /* Each second, ten times as often while calls are recorded, and a last time when the
      * process ends. */
     void (*tick)(void *context);
+    /* When the process ends, in the thread that ends it, when no call finds a plan any
+     * more: waits for the products of ours that are on their way. */
+    void (*end)(void *context);
     void *context;
 };
 
@@ -40,9 +45,8 @@ struct mmt_calls_options {
     bool ranges;           /* an NVTX range around each call that is taken over */
     size_t workspace;      /* bytes that all workspaces of ours take together */
     double wait;           /* seconds that a handle or a first product waits for plans */
-    bool open_now; /* open the device before mmt_calls_start returns: a driver that
-                    * is loaded while the process ends, as PoCL, would crash it */
-    char run[48];  /* what lines of the recording are marked with */
+    char run[48]; /* what lines of the recording are marked with */
+    bool awaited; /* `mmtune run` adds up what is counted, when the process has ended */
     struct mmt_calls_work work; /* none, unless the client sets it */
 };
 void mmt_calls_read_options(struct mmt_calls_options *options);
@@ -50,12 +54,19 @@ void mmt_calls_read_options(struct mmt_calls_options *options);
 /* Names the first device of OpenCL that is the host's own processor. */
 #define MMT_CALLS_CPU "cpu"
 
-/* Begins to serve one device, whose library is named. `device` is opened by the keeper,
- * "cuda:0" in this process's numbers, or MMT_CALLS_CPU. Never fails: what goes wrong is
- * told once on standard error where `verbose`, and all calls pass. NULL where memory is
- * exhausted. */
-struct mmt_calls *mmt_calls_start(const char *device, const char *library,
-                                  const char *path,
+/* What is served. */
+struct mmt_calls_of {
+    const char *device;  /* "cuda:0" in this process's numbers, or MMT_CALLS_CPU */
+    const char *stem;    /* mmt_profile_stem of it. NULL: the device is opened before
+                          * mmt_calls_start returns; a driver that is loaded while the
+                          * process ends, as PoCL, would crash it */
+    const char *library; /* "cuBLAS 13.1.0" */
+    const char *path;    /* of its file */
+};
+
+/* Begins to serve one device. Never fails: what goes wrong is told once on standard error
+ * where `verbose`, and all calls pass. NULL where memory is exhausted. */
+struct mmt_calls *mmt_calls_start(const struct mmt_calls_of *of,
                                   const struct mmt_calls_options *options);
 
 /* As they were given; constant. */
@@ -65,7 +76,7 @@ const struct mmt_calls_options *mmt_calls_options(const struct mmt_calls *calls)
 mmt_device *mmt_calls_device(const struct mmt_calls *calls);
 
 /* A kind of call: found or, on first sight, made. `call` is normalised. NULL where the
- * table is full, or in a child of the process: then the call passes. */
+ * table is full: then the call passes. */
 struct mmt_slot;
 struct mmt_slot *mmt_calls_slot(struct mmt_calls *calls, const struct mmt_call *call);
 

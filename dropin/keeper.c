@@ -1,4 +1,4 @@
-/* The keeper: plans what verdicts give to ours, and writes down what was counted. */
+/* The keeper: plans what verdicts give to ours. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,9 +11,8 @@
 #include "dropin/table.h"
 #include "runtime/runtime.h"
 
-/* Seconds from tick to tick, more often while calls are timed, and between two writings.
- */
-static const double tick_seconds = 1, record_tick_seconds = 0.1, write_seconds = 5;
+/* Seconds from tick to tick, more often while calls are timed. */
+static const double tick_seconds = 1, record_tick_seconds = 0.1;
 
 __attribute__((format(printf, 2, 3))) static void say(const struct mmt_calls *calls,
                                                       const char *format, ...)
@@ -27,9 +26,6 @@ __attribute__((format(printf, 2, 3))) static void say(const struct mmt_calls *ca
     va_end(args);
     fprintf(stderr, "mmtune: %s: %s\n", calls->name, line);
 }
-
-/* A recording that a service has made longer is added up. */
-static const size_t most_recorded_bytes = (size_t) 16 << 20;
 
 /* ---- plans ----------------------------------------------------------------------- */
 
@@ -53,13 +49,16 @@ static const mmt_plan *make_plan(const struct mmt_calls *calls, mmt_device *devi
     const struct mmt_call *call = &verdict->call;
     const bool most = verdict->f32_mode == MMT_F32_EMULATED && call->most_workspace;
     const size_t given = most ? call->most_workspace : call->workspace;
+    struct mmt_step step;
     mmt_error err;
 
     options.max_workspace = given ? given : calls->options.workspace;
     options.aligned_only = 1;
     options.f32_mode = verdict->f32_mode;
+    mmt_step_begin(&step);
     const mmt_plan *plan =
         mmt_plan_of(device, &verdict->config, &verdict->call.problem, &options, &err);
+    mmt_step_end(&step);
     if (!plan)
         say(calls, "a plan could not be made: %s", err.text);
     return plan;
@@ -84,7 +83,7 @@ static size_t decide(struct mmt_calls *calls, mmt_device *device,
         atomic_store(&slot->fate, fate == MMT_FATE_TAKEN ? MMT_FATE_FAILED : fate);
         return 0;
     }
-    slot->saves = verdict->theirs - verdict->ours;
+    slot->counted->saves = verdict->theirs - verdict->ours;
     slot->label = print_label(calls, verdict);
     atomic_store_explicit(&slot->plan, plan, memory_order_release);
     /* The same kind may come from handles with a workspace and without. */
@@ -108,20 +107,13 @@ static size_t decide_all(struct mmt_calls *calls, mmt_device *device,
     return workspace;
 }
 
-/* Slots that are given away so far. */
-static int count_slots(const struct mmt_calls *calls)
-{
-    const int count = atomic_load(&calls->num_slots);
-    return count < MMT_MOST_SLOTS ? count : MMT_MOST_SLOTS;
-}
-
 /* Of calls that came before all verdicts were in their slots, and have none. */
 static void give_up_waiting(struct mmt_calls *calls)
 {
-    for (int i = 0; i < count_slots(calls); i++) {
+    for (int i = 0; i < mmt_counts_number(calls->counts); i++) {
         struct mmt_slot *slot = &calls->slots[i];
         int expected = MMT_FATE_NOT_READY;
-        if (atomic_load(&slot->used) &&
+        if (slot->counted && atomic_load(&slot->counted->used) &&
             !atomic_load_explicit(&slot->plan, memory_order_relaxed))
             atomic_compare_exchange_strong(&slot->fate, &expected, MMT_FATE_UNKNOWN);
     }
@@ -131,94 +123,33 @@ static void make_plans(struct mmt_calls *calls, mmt_device *device)
 {
     const struct mmt_calls_work *work = &calls->options.work;
     struct mmt_profile *profile = NULL;
+    struct mmt_step step;
     mmt_error err;
 
     if (!calls->options.record && !(profile = mmt_profile_find(device, &err)))
         say(calls, "%s", err.text);
     const size_t workspace = decide_all(calls, device, profile);
     mmt_profile_free(profile);
+    mmt_step_begin(&step);
     if (work->prepare)
         work->prepare(work->context, device, workspace);
+    mmt_step_end(&step);
     atomic_store(&calls->ready, true);
     if (!calls->options.record)
         give_up_waiting(calls);
 }
 
-/* ---- what was counted ------------------------------------------------------------ */
-
-static long long take_new(atomic_llong *counter, long long *told)
-{
-    const long long now = atomic_load_explicit(counter, memory_order_relaxed);
-    const long long since = now - *told;
-    *told = now;
-    return since;
-}
-
-/* With the workspaces of all its calls. */
-static struct mmt_call call_of(const struct mmt_slot *slot)
-{
-    struct mmt_call call = slot->call, others = slot->call;
-    others.workspace = atomic_load_explicit(&slot->least, memory_order_relaxed);
-    others.most_workspace = atomic_load_explicit(&slot->most, memory_order_relaxed);
-    if (others.workspace || others.most_workspace)
-        mmt_call_add_workspace(&call, &others);
-    return call;
-}
-
-/* What happened to a slot since it was written down last; whether anything did. */
-static bool collect(struct mmt_calls *calls, struct mmt_slot *slot,
-                    struct mmt_recorded *out)
-{
-    long long calls_since = 0;
-
-    *out = (struct mmt_recorded){ .call = call_of(slot) };
-    for (int i = 0; i < MMT_NUM_FATES; i++) {
-        out->fates[i] = take_new(&slot->fates[i], &slot->told.fates[i]);
-        calls_since += out->fates[i];
-    }
-    out->timed = take_new(&slot->timed, &slot->told.timed);
-    out->seconds = 1e-12 * (double) take_new(&slot->picoseconds, &slot->told.picoseconds);
-    if (!calls_since && !out->timed)
-        return false;
-    out->saved = slot->saves * (double) out->fates[MMT_FATE_TAKEN];
-    snprintf(out->library, sizeof out->library, "%s", calls->library);
-    snprintf(out->path, sizeof out->path, "%s", calls->path);
-    snprintf(out->run, sizeof out->run, "%s", calls->options.run);
-    return true;
-}
-
-static void write_down(struct mmt_calls *calls)
-{
-    enum { AT_ONCE = 64 };
-    struct mmt_recorded *list = calloc(AT_ONCE, sizeof *list);
-    const char *path = mmt_text_string(&calls->recording);
-    const int slots = list && *path ? count_slots(calls) : 0;
-    size_t count = 0;
-    mmt_error err = { 0 };
-
-    for (int i = 0; i < slots; i++) {
-        struct mmt_slot *slot = &calls->slots[i];
-        if (atomic_load_explicit(&slot->used, memory_order_acquire) &&
-            collect(calls, slot, &list[count]))
-            count++;
-        if (count == AT_ONCE || (count && i == slots - 1)) {
-            if (mmt_recording_append(path, list, count, &err) ||
-                mmt_recording_compact(path, most_recorded_bytes, &err))
-                say(calls, "%s", err.text);
-            count = 0;
-        }
-    }
-    free(list);
-}
+/* ---- what is told ------------------------------------------------------------------ */
 
 /* One line for each kind that ours computes. */
 static void name_kernels(struct mmt_calls *calls)
 {
-    for (int i = 0; i < count_slots(calls); i++) {
+    for (int i = 0; i < mmt_counts_number(calls->counts); i++) {
         struct mmt_slot *slot = &calls->slots[i];
-        if (slot->told.named || !atomic_load(&slot->fates[MMT_FATE_TAKEN]))
+        if (!slot->counted || slot->named ||
+            !atomic_load(&slot->counted->fates[MMT_FATE_TAKEN]))
             continue;
-        slot->told.named = true;
+        slot->named = true;
         say(calls, "%s", mmt_slot_label(slot));
     }
 }
@@ -234,7 +165,7 @@ static void name_features(struct mmt_calls *calls)
     }
     if (unseen)
         say(calls, "%lld calls passed uncounted: there were more than %d kinds of them",
-            unseen, MMT_MOST_SLOTS);
+            unseen, MMT_MOST_COUNTED);
 }
 
 /* ---- the thread ------------------------------------------------------------------ */
@@ -263,13 +194,16 @@ static mmt_device *open_cpu(mmt_error *err)
 mmt_device *mmt_keeper_open(struct mmt_calls *calls)
 {
     struct mmt_text stem = { 0 };
+    struct mmt_step step;
     mmt_error err;
     mmt_device *device = mmt_calls_device(calls);
 
     if (device)
         return device;
+    mmt_step_begin(&step);
     device = strcmp(calls->name, MMT_CALLS_CPU) ? mmt_device_open(calls->name, &err)
                                                 : open_cpu(&err);
+    mmt_step_end(&step);
     if (!device) {
         say(calls, "every call passes: %s", err.text);
         atomic_store(&calls->silent, true);
@@ -277,7 +211,7 @@ mmt_device *mmt_keeper_open(struct mmt_calls *calls)
     }
     snprintf(calls->name, sizeof calls->name, "%s", device->id);
     mmt_profile_stem(mmt_device_caps(device), &stem);
-    mmt_recording_path(mmt_text_string(&stem), &calls->recording);
+    snprintf(calls->stem, sizeof calls->stem, "%s", mmt_text_string(&stem));
     mmt_text_finish(&stem);
     atomic_store_explicit(&calls->device, device, memory_order_release);
     return device;
@@ -304,31 +238,37 @@ static void tick(struct mmt_calls *calls)
         name_kernels(calls);
 }
 
+/* The last thread of a process ends it, as it does where ours are not there. */
+static void end_with_program(struct mmt_calls *calls)
+{
+    static atomic_bool ending;
+    if (!mmt_only_ours_left() || atomic_exchange(&ending, true))
+        return;
+    sem_post(&calls->done);
+    exit(EXIT_SUCCESS);
+}
+
 static void keep(struct mmt_calls *calls)
 {
-    double written = mmt_now();
     while (!atomic_load(&calls->stopping)) {
         wait_for_tick(calls);
         tick(calls);
-        if (mmt_now() < written + write_seconds)
-            continue;
-        write_down(calls);
-        written = mmt_now();
+        if (!atomic_load(&calls->stopping))
+            end_with_program(calls);
     }
     tick(calls);
-    write_down(calls);
     name_features(calls);
 }
 
 void *mmt_keeper_run(void *argument)
 {
     struct mmt_calls *calls = argument;
-    mmt_device *device = mmt_keeper_open(calls);
 
+    mmt_own_this_thread();
+    mmt_device *device = mmt_keeper_open(calls);
     if (device) {
         mmt_thread_relax(device);
         make_plans(calls, device);
-        mmt_calls_watch_exit();
         keep(calls);
     }
     sem_post(&calls->done);

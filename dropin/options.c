@@ -47,6 +47,7 @@ void mmt_calls_read_options(struct mmt_calls_options *options)
         .ranges = is_on(secure_getenv("MMTUNE_RUN_NVTX")),
         .workspace = read_workspace(secure_getenv("MMTUNE_RUN_WORKSPACE")),
         .wait = read_wait(secure_getenv("MMTUNE_RUN_WAIT")),
+        .awaited = run && *run,
     };
     if (run && *run)
         snprintf(options->run, sizeof options->run, "%s", run);

@@ -10,9 +10,11 @@
 typedef bool keeps(void *context, const struct mmt_recorded *it);
 
 static mmt_status rewrite(const char *path, const struct mmt_recording *recording,
-                          keeps *keep, void *context, mmt_error *err)
+                          const struct mmt_text *others, keeps *keep, void *context,
+                          mmt_error *err)
 {
     struct mmt_text text = { 0 };
+    mmt_text_add(&text, mmt_text_string(others));
     for (size_t i = 0; i < recording->count; i++)
         if (!keep || keep(context, &recording->list[i]))
             mmt_recorded_print(&recording->list[i], &text);
@@ -29,14 +31,16 @@ static mmt_status add_up(const char *path, bool by_run, keeps *keep, void *conte
                          mmt_error *err)
 {
     struct mmt_recording recording = { 0 };
+    struct mmt_text others = { 0 };
     int fd;
     mmt_status status = mmt_recording_open(path, true, &fd, err);
     if (status)
         return status;
-    status = mmt_recording_read(path, by_run, &recording, err);
+    status = mmt_recording_read_apart(path, by_run, &others, &recording, err);
     if (!status)
-        status = rewrite(path, &recording, keep, context, err);
+        status = rewrite(path, &recording, &others, keep, context, err);
     mmt_recording_free(&recording);
+    mmt_text_finish(&others);
     close(fd);
     return status;
 }

@@ -8,17 +8,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "recording/recording.h"
+#include "base/hash.h"
+#include "recording/lock.h"
 
-enum { MOST_TOLD = 20 };
+/* Lines that are told of; bytes of the longest that is read. */
+enum { MOST_TOLD = 20, MOST_BYTES = 1 << 16 };
 
 /* A recording while it is read. */
 struct reading {
     struct mmt_recording *out;
-    uint64_t *hashes; /* of each call of the list */
-    size_t room;      /* calls that both have room for */
     bool by_run;
-    long passed; /* lines */
+    struct mmt_text *others; /* lines that are not wholly ours go there; NULL: what is
+                              * known of them counts */
+    long passed;             /* lines */
 };
 
 /* ---- a line -------------------------------------------------------------------------
@@ -56,8 +58,8 @@ static bool read_time(const json_t *line, const char *key, double *seconds)
     return right;
 }
 
-/* Fates that a later version has are counted as none of ours. */
-static bool read_fates(const json_t *line, int64_t fates[])
+/* Fates that a later version has are counted as none of ours; *more: there are some. */
+static bool read_fates(const json_t *line, int64_t fates[], bool *more)
 {
     json_t *object = json_object_get(line, "fates");
     if (!json_is_object(object))
@@ -70,6 +72,7 @@ static bool read_fates(const json_t *line, int64_t fates[])
             return false;
         if (fate >= 0)
             fates[fate] = calls;
+        *more |= fate < 0;
     }
     return true;
 }
@@ -105,19 +108,35 @@ static bool read_call(const json_t *line, struct mmt_call *call, const char **wh
     return !*why;
 }
 
-/* NULL where the line is one of ours, else why not. */
-static const char *read_line(const json_t *line, struct mmt_recorded *it, mmt_error *err)
+static bool has_other_keys(json_t *line)
+{
+    static const char *const keys[] = { "call",  "client",    "adds",
+                                        "compute", "workspace", "most_workspace",
+                                        "library", "path",      "run",
+                                        "fates", "timed",     "ns",
+                                        "saved_ns" };
+    size_t known = 0;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        known += json_object_get(line, keys[i]) != NULL;
+    return known < json_object_size(line);
+}
+
+/* NULL where the line is one of ours, else why not. *more: it has what a later version
+ * has written. */
+static const char *read_line(json_t *line, struct mmt_recorded *it, bool *more,
+                             mmt_error *err)
 {
     const char *why;
     if (!json_is_object(line))
         return "it is no object of JSON";
+    *more = has_other_keys(line);
     if (!read_call(line, &it->call, &why, err))
         return why;
     if (!read_string(line, "library", it->library, sizeof it->library) ||
         !read_string(line, "path", it->path, sizeof it->path) ||
         !read_string(line, "run", it->run, sizeof it->run))
         return "its \"library\", \"path\" or \"run\" is no short string";
-    if (!read_fates(line, it->fates))
+    if (!read_fates(line, it->fates, more))
         return "its \"fates\" are no numbers of calls";
     if (!read_count(json_object_get(line, "timed"), &it->timed) ||
         !read_time(line, "ns", &it->seconds) || !read_time(line, "saved_ns", &it->saved))
@@ -128,11 +147,27 @@ static const char *read_line(const json_t *line, struct mmt_recorded *it, mmt_er
 /* ---- adding up ----------------------------------------------------------------------
  */
 
-static bool is_same(const struct reading *reading, const struct mmt_recorded *a,
-                    const struct mmt_recorded *b)
+static uint64_t hash_string(const char *string)
+{
+    return mmt_hash_add(mmt_hash_start(), string, strlen(string)).low;
+}
+
+static uint64_t hash_of(const struct mmt_recorded *it)
+{
+    return mmt_call_hash(&it->call) ^ hash_string(it->library) ^
+           3 * hash_string(it->run);
+}
+
+static bool is_same(const struct mmt_recorded *a, const struct mmt_recorded *b)
 {
     return mmt_call_equal(&a->call, &b->call) && !strcmp(a->library, b->library) &&
-           (!reading->by_run || !strcmp(a->run, b->run));
+           !strcmp(a->run, b->run);
+}
+
+static int64_t saturate(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
 static void add_up(struct mmt_recorded *sum, const struct mmt_recorded *it)
@@ -141,42 +176,60 @@ static void add_up(struct mmt_recorded *sum, const struct mmt_recorded *it)
     if (*it->path)
         memcpy(sum->path, it->path, sizeof sum->path);
     for (int i = 0; i < MMT_NUM_FATES; i++)
-        sum->fates[i] += it->fates[i];
-    sum->timed += it->timed;
+        sum->fates[i] = saturate(sum->fates[i], it->fates[i]);
+    sum->timed = saturate(sum->timed, it->timed);
     sum->seconds += it->seconds;
     sum->saved += it->saved;
 }
 
-static bool grow(struct reading *reading)
+/* Where a call is, or would be: the table has the numbers of its list from 1. */
+static uint32_t *place_of(const struct mmt_recording *recording,
+                          const struct mmt_recorded *it)
 {
-    const size_t room = reading->room ? 2 * reading->room : 64;
-    void *list = reallocarray(reading->out->list, room, sizeof *reading->out->list);
-    if (list)
-        reading->out->list = list;
-    void *hashes = reallocarray(reading->hashes, room, sizeof *reading->hashes);
-    if (hashes)
-        reading->hashes = hashes;
-    if (list && hashes)
-        reading->room = room;
-    return list && hashes;
+    const size_t last = recording->table_size - 1;
+    for (size_t i = hash_of(it) & last;; i = (i + 1) & last) {
+        uint32_t *place = &recording->table[i];
+        if (!*place || is_same(&recording->list[*place - 1], it))
+            return place;
+    }
 }
 
-static mmt_status take(struct reading *reading, const struct mmt_recorded *it,
-                       mmt_error *err)
+/* Twice as many entries as calls at least, always a power of 2. */
+static bool make_table(struct mmt_recording *recording)
 {
-    struct mmt_recording *out = reading->out;
-    const uint64_t hash = mmt_call_hash(&it->call);
-    for (size_t i = 0; i < out->count; i++)
-        if (reading->hashes[i] == hash && is_same(reading, &out->list[i], it)) {
-            add_up(&out->list[i], it);
-            return MMT_OK;
-        }
-    if (out->count == reading->room && !grow(reading))
+    const size_t room = recording->room > recording->count ? recording->room
+                        : recording->count                 ? 2 * recording->count
+                                                           : 64;
+    void *list = reallocarray(recording->list, room, sizeof *recording->list);
+    size_t size = 128;
+    while (size < 2 * room)
+        size *= 2;
+    free(recording->table);
+    recording->table = calloc(size, sizeof *recording->table);
+    recording->table_size = size;
+    if (list)
+        recording->list = list;
+    if (!list || !recording->table || room > UINT32_MAX)
+        return false;
+    recording->room = room;
+    for (size_t i = 0; i < recording->count; i++)
+        *place_of(recording, &recording->list[i]) = (uint32_t) i + 1;
+    return true;
+}
+
+mmt_status mmt_recording_add(struct mmt_recording *recording,
+                             const struct mmt_recorded *it, mmt_error *err)
+{
+    if ((!recording->table || recording->count == recording->room) &&
+        !make_table(recording))
         return mmt_fail(err, MMT_ERROR_MEMORY, "out of memory reading a recording");
-    reading->hashes[out->count] = hash;
-    out->list[out->count++] = *it;
-    if (!reading->by_run)
-        out->list[out->count - 1].run[0] = 0;
+    uint32_t *place = place_of(recording, it);
+    if (*place) {
+        add_up(&recording->list[*place - 1], it);
+        return MMT_OK;
+    }
+    recording->list[recording->count++] = *it;
+    *place = (uint32_t) recording->count;
     return MMT_OK;
 }
 
@@ -197,31 +250,51 @@ static mmt_status take_line(struct reading *reading, const char *text, size_t le
     mmt_error why = { 0 };
     json_error_t where;
     mmt_status status = MMT_OK;
+    bool more = false;
     if (!length)
         return MMT_OK;
     json_t *line = json_loadb(text, length, JSON_REJECT_DUPLICATES, &where);
     const char *wrong =
-        line ? read_line(line, &it, &why) : "it is torn, or no line of JSON";
-    if (wrong)
+        line ? read_line(line, &it, &more, &why) : "it is torn, or no line of JSON";
+    if (!reading->by_run)
+        it.run[0] = 0;
+    if (reading->others && json_is_object(line) && (wrong || more)) {
+        mmt_text_add_bytes(reading->others, text, length);
+        mmt_text_add(reading->others, "\n");
+    } else if (wrong)
         pass_over(reading, number, wrong);
     else
-        status = take(reading, &it, err);
+        status = mmt_recording_add(reading->out, &it, err);
     json_decref(line);
     return status;
+}
+
+/* A line without its end; false: there is none. One that is longer than `bytes` is read
+ * to its end, and *length tells. */
+static bool get_line(FILE *file, char *bytes, size_t *length)
+{
+    int next = 0;
+    *length = 0;
+    while ((next = getc_unlocked(file)) != EOF && next != '\n') {
+        if (*length < MOST_BYTES)
+            bytes[*length] = (char) next;
+        *length += 1;
+    }
+    return next != EOF || *length;
 }
 
 static mmt_status take_lines(struct reading *reading, FILE *file, const char *path,
                              mmt_error *err)
 {
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t length;
-    mmt_status status = MMT_OK;
-    for (long number = 1; !status && (length = getline(&line, &room, file)) >= 0;
-         number++) {
-        length -= line[length - 1] == '\n';
-        status = take_line(reading, line, (size_t) length, number, err);
-    }
+    char *line = malloc(MOST_BYTES);
+    size_t length;
+    mmt_status status =
+        line ? MMT_OK : mmt_fail(err, MMT_ERROR_MEMORY, "out of memory reading '%s'", path);
+    for (long number = 1; !status && get_line(file, line, &length); number++)
+        if (length > MOST_BYTES)
+            pass_over(reading, number, "it has more than 65536 bytes");
+        else
+            status = take_line(reading, line, length, number, err);
     if (!status && ferror(file))
         status = mmt_fail_native(err, MMT_ERROR_IO, errno, "cannot read '%s': %s", path,
                                  strerror(errno));
@@ -237,19 +310,26 @@ static int compare(const void *left, const void *right)
     return x != y ? (x < y) - (x > y) : (i < j) - (i > j);
 }
 
-static mmt_status read_file(FILE *file, const char *path, bool by_run,
-                            struct mmt_recording *out, mmt_error *err)
+void mmt_recording_sort(struct mmt_recording *recording)
 {
-    struct reading reading = { .out = out, .by_run = by_run };
+    free(recording->table);
+    recording->table = NULL;
+    if (recording->count)
+        qsort(recording->list, recording->count, sizeof *recording->list, compare);
+}
+
+static mmt_status read_file(FILE *file, const char *path, bool by_run,
+                            struct mmt_text *others, struct mmt_recording *out,
+                            mmt_error *err)
+{
+    struct reading reading = { .out = out, .by_run = by_run, .others = others };
     mmt_status status = take_lines(&reading, file, path, err);
     if (reading.passed > MOST_TOLD)
         mmt_text_addf(&out->warnings, "and %ld more lines are passed over\n",
                       reading.passed - MOST_TOLD);
-    if (!status && out->warnings.failed)
+    if (!status && (out->warnings.failed || (others && others->failed)))
         status = mmt_fail(err, MMT_ERROR_MEMORY, "out of memory reading '%s'", path);
-    if (out->count)
-        qsort(out->list, out->count, sizeof *out->list, compare);
-    free(reading.hashes);
+    mmt_recording_sort(out);
     if (status)
         mmt_recording_free(out);
     return status;
@@ -274,22 +354,30 @@ static FILE *open_regular(const char *path, mmt_error *err)
     return file;
 }
 
-mmt_status mmt_recording_read(const char *path, bool by_run, struct mmt_recording *out,
-                              mmt_error *err)
+mmt_status mmt_recording_read_apart(const char *path, bool by_run,
+                                    struct mmt_text *others, struct mmt_recording *out,
+                                    mmt_error *err)
 {
     mmt_error why = { 0 };
     *out = (struct mmt_recording){ 0 };
     FILE *file = open_regular(path, &why);
     if (!file)
         return mmt_fail_native(err, why.status, why.native, "%s", why.text);
-    mmt_status status = read_file(file, path, by_run, out, err);
+    mmt_status status = read_file(file, path, by_run, others, out, err);
     fclose(file);
     return status;
+}
+
+mmt_status mmt_recording_read(const char *path, bool by_run, struct mmt_recording *out,
+                              mmt_error *err)
+{
+    return mmt_recording_read_apart(path, by_run, NULL, out, err);
 }
 
 void mmt_recording_free(struct mmt_recording *recording)
 {
     free(recording->list);
+    free(recording->table);
     mmt_text_finish(&recording->warnings);
     *recording = (struct mmt_recording){ 0 };
 }

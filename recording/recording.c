@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -113,6 +114,7 @@ void mmt_recorded_print(const struct mmt_recorded *it, struct mmt_text *text)
 /* ---- appending ----------------------------------------------------------------------
  */
 
+/* Nobody else may put files into it. */
 static mmt_status make_folder(const char *path, mmt_error *err)
 {
     const char *slash = strrchr(path, '/');
@@ -120,7 +122,7 @@ static mmt_status make_folder(const char *path, mmt_error *err)
         return MMT_OK;
     char *folder = strndup(path, slash - path);
     mmt_status status =
-        folder ? mmt_file_make_folder(folder, err)
+        folder ? mmt_file_make_own_folder(folder, NULL, err)
                : mmt_fail(err, MMT_ERROR_MEMORY, "out of memory appending to '%s'", path);
     free(folder);
     return status;
@@ -135,14 +137,25 @@ static bool is_torn(int fd)
            pread(fd, &last, 1, found.st_size - 1) == 1 && last != '\n';
 }
 
+/* A write beyond the process's limit would end it. */
+static bool may_grow(int fd, size_t length)
+{
+    struct rlimit limit;
+    struct stat found;
+    return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY ||
+           fstat(fd, &found) || (rlim_t) found.st_size + length <= limit.rlim_cur;
+}
+
 /* All in one write, so that lines of several processes never mix. */
 static mmt_status write_once(int fd, const char *path, const char *bytes, size_t length,
                              mmt_error *err)
 {
-    ssize_t put;
-    do
-        put = write(fd, bytes, length);
-    while (put < 0 && errno == EINTR);
+    ssize_t put = -1;
+    errno = EFBIG;
+    if (may_grow(fd, length))
+        do
+            put = write(fd, bytes, length);
+        while (put < 0 && errno == EINTR);
     if (put == (ssize_t) length)
         return MMT_OK;
     const int code = put < 0 ? errno : ENOSPC;
@@ -179,5 +192,14 @@ mmt_status mmt_recording_append(const char *path, const struct mmt_recorded *lis
     else
         status = append(path, &lines, err);
     mmt_text_finish(&lines);
+    return status;
+}
+
+mmt_status mmt_recording_check(const char *path, mmt_error *err)
+{
+    int fd;
+    mmt_status status = mmt_recording_open(path, false, &fd, err);
+    if (!status)
+        close(fd);
     return status;
 }

@@ -40,13 +40,24 @@ void mmt_recording_path(const char *stem, struct mmt_text *path);
 mmt_status mmt_recording_append(const char *path, const struct mmt_recorded *list,
                                 size_t count, mmt_error *err);
 
+/* Whether a file that is there could be appended to, tried by opening and locking it. */
+mmt_status mmt_recording_check(const char *path, mmt_error *err);
+
 /* ---- reading ----------------------------------------------------------------------- */
 
 struct mmt_recording {
     struct mmt_recorded *list; /* malloc'ed */
     size_t count;
     struct mmt_text warnings; /* lines passed over, one sentence a line */
+    size_t room, table_size;  /* of mmt_recording_add */
+    uint32_t *table;
 };
+
+/* Adds a call to the one of its kind, library and run, or as a new one behind the others.
+ * Sums stay at the largest number that there is. The other sorts again. */
+mmt_status mmt_recording_add(struct mmt_recording *recording,
+                             const struct mmt_recorded *it, mmt_error *err);
+void mmt_recording_sort(struct mmt_recording *recording);
 
 /* Reads a file and adds up lines of one call, library and, where `by_run`, run (else
  * `run` is ""); the greatest share of time first, then calls. A sum has the least
@@ -62,7 +73,8 @@ void mmt_recording_free(struct mmt_recording *recording);
 mmt_status mmt_recording_compact(const char *path, size_t bytes, mmt_error *err);
 
 /* Replaces the file by one line for each call, of all runs, without those that `keep`
- * refuses. What processes append meanwhile is kept. MMT_ERROR_IO where it cannot be
+ * refuses. What processes append meanwhile is kept, and so is each line of JSON that a
+ * later version has written, as it is. MMT_ERROR_IO where it cannot be
  * locked within 2 s. */
 mmt_status mmt_recording_prune(const char *path,
                                bool (*keep)(void *context, const struct mmt_recorded *it),

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dropin/pin.h"
+
 /* ---- finding functions ------------------------------------------------------------ */
 
 static const void *object_of(const void *address)
@@ -46,6 +48,7 @@ void *mmt_blas_find(const char *name, const void *own)
         finding.found = NULL;
     if (!finding.found)
         dl_iterate_phdr(find_in_object, &finding);
+    mmt_object_pin(finding.found);
     return finding.found;
 }
 

@@ -22,8 +22,9 @@ static _Atomic(struct mmt_calls *) begun;
 static atomic_int running; /* products of ours */
 static atomic_bool ended;  /* the process ends: its driver may be gone */
 
-/* In a library's own product, or ours. */
+/* In a library's own product, or ours; in ours alone. */
 static _Thread_local int depth __attribute__((tls_model("initial-exec")));
+static _Thread_local int inside __attribute__((tls_model("initial-exec")));
 
 /* ---- beginning ----------------------------------------------------------------------
  */
@@ -43,23 +44,15 @@ __attribute__((constructor)) static void read_threshold(void)
                 text);
 }
 
-/* Seconds that the end of the process waits for products on their way. */
-enum { MOST_SECONDS_AT_EXIT = 10 };
-
-static void stop_serving(void)
+/* A product that a handler of a signal has interrupted, to end the process, is not waited
+ * for. */
+static void stop_serving(void *context)
 {
-    const double until = mmt_now() + MOST_SECONDS_AT_EXIT;
     const struct timespec pause = { 0, 1000000 };
 
     atomic_store(&ended, true);
-    while (atomic_load(&running) && mmt_now() < until)
+    while (atomic_load(&running) > inside)
         nanosleep(&pause, NULL);
-}
-
-/* What runs last is registered first: the driver's own end is behind ours. */
-static void watch_exit(void *context, mmt_device *device, size_t workspace)
-{
-    atexit(stop_serving);
 }
 
 static struct mmt_calls *start(const void *function)
@@ -69,12 +62,13 @@ static struct mmt_calls *start(const void *function)
     char path[256], name[48];
 
     mmt_calls_read_options(&options);
-    options.open_now = true;
-    options.work.prepare = watch_exit;
+    options.work.end = stop_serving;
     mmt_blas_path(function, path);
     mmt_blas_name(path, name);
-    struct mmt_calls *calls =
-        mmt_calls_start(device && *device ? device : MMT_CALLS_CPU, name, path, &options);
+    struct mmt_calls *calls = mmt_calls_start(
+        &(struct mmt_calls_of){ device && *device ? device : MMT_CALLS_CPU, NULL, name,
+                                path },
+        &options);
     if (calls && options.wait > 0)
         mmt_calls_wait(calls, options.wait);
     return calls;
@@ -174,12 +168,14 @@ static bool take(const struct mmt_calls_options *options, const mmt_plan *plan,
     bool done = false;
 
     depth++;
+    inside++;
     atomic_fetch_add(&running, 1);
     if (!atomic_load(&ended))
         done = options->check && mmt_slot_take_check(slot)
                    ? mmt_blas_check_product(&checking)
                    : run_plan((void *) plan, product);
     atomic_fetch_sub(&running, 1);
+    inside--;
     depth--;
     return done;
 }

@@ -14,6 +14,8 @@ static const struct mmt_symbol symbols[] = {
     FN(cuCtxGetCurrent),
     FN(cuCtxSetCurrent),
     FN(cuCtxGetDevice),
+    { "cuCtxGetId", offsetof(struct mmt_driver, cuCtxGetId), true },
+    FN(cuDeviceGetName),
     FN(cuDevicePrimaryCtxGetState),
     FN(cuDevicePrimaryCtxRetain),
     FN(cuDevicePrimaryCtxRelease_v2),

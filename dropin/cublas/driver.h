@@ -11,6 +11,8 @@ struct mmt_driver {
     int (*cuCtxGetCurrent)(void **context);
     int (*cuCtxSetCurrent)(void *context);
     int (*cuCtxGetDevice)(int *device);
+    int (*cuCtxGetId)(void *context, unsigned long long *id); /* NULL before CUDA 12 */
+    int (*cuDeviceGetName)(char *name, int size, int device);
     int (*cuDevicePrimaryCtxGetState)(int device, unsigned *flags, int *active);
     int (*cuDevicePrimaryCtxRetain)(void **context, int device);
     int (*cuDevicePrimaryCtxRelease_v2)(int device);

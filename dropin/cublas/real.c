@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/call.h"
+#include "dropin/pin.h"
 
 _Atomic(void *) mmt_real_found[MMT_NUM_REAL];
 
@@ -63,6 +64,7 @@ void *mmt_real_find(enum mmt_real which)
     void *found = dlsym(RTLD_NEXT, names[which]);
     if (!found)
         found = find_in_loaded(names[which]);
+    mmt_object_pin(found);
     if (found)
         atomic_store_explicit(&mmt_real_found[which], found, memory_order_relaxed);
     return found;

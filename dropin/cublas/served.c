@@ -6,6 +6,7 @@
 
 #include "dropin/cublas/gate.h"
 #include "dropin/cublas/real.h"
+#include "profiles/profile.h"
 
 /* ---- settings -------------------------------------------------------------------- */
 
@@ -41,7 +42,8 @@ static struct {
     struct context {
         _Atomic(void *) context;
         struct mmt_served *served; /* of its device; NULL: nobody */
-        bool foreign;
+        unsigned long long id;     /* of the context; 0: unknown */
+        atomic_bool foreign;
     } list[MMT_MOST_CONTEXTS];
 } contexts = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -77,6 +79,8 @@ static struct mmt_served *start(const struct mmt_driver *driver, int device,
 {
     struct mmt_calls_options options = *mmt_served_options();
     struct mmt_served *served = calloc(1, sizeof *served);
+    struct mmt_caps caps = { .backend = "cuda" };
+    struct mmt_text stem = { 0 };
     char name[32], library[48], path[256] = "";
 
     if (!served)
@@ -85,11 +89,15 @@ static struct mmt_served *start(const struct mmt_driver *driver, int device,
     served->driver = driver;
     served->primary = primary;
     served->device = device;
-    options.work = (struct mmt_calls_work){ prepare, tick, served };
+    options.work = (struct mmt_calls_work){ prepare, tick, NULL, served };
+    driver->cuDeviceGetName(caps.name, sizeof caps.name - 1, device);
+    mmt_profile_stem(&caps, &stem);
     snprintf(name, sizeof name, "cuda:%d", device);
     mmt_real_name(library);
     mmt_real_path(path);
-    served->calls = mmt_calls_start(name, library, path, &options);
+    served->calls = mmt_calls_start(
+        &(struct mmt_calls_of){ name, mmt_text_string(&stem), library, path }, &options);
+    mmt_text_finish(&stem);
     if (served->calls)
         return served;
     free(served);
@@ -111,6 +119,12 @@ static bool is_primary(const struct mmt_driver *driver, int device, void *contex
     return primary == context;
 }
 
+static unsigned long long id_of(const struct mmt_driver *driver, void *context)
+{
+    unsigned long long id = 0;
+    return driver->cuCtxGetId && !driver->cuCtxGetId(context, &id) ? id : 0;
+}
+
 /* Under the lock. */
 static struct context *enter(const struct mmt_driver *driver, void *context)
 {
@@ -122,9 +136,11 @@ static struct context *enter(const struct mmt_driver *driver, void *context)
     if (i == MMT_MOST_CONTEXTS || driver->cuCtxGetDevice(&device))
         return NULL;
     struct context *it = &contexts.list[i];
-    it->foreign = !is_primary(driver, device, context);
+    const bool foreign = !is_primary(driver, device, context);
+    atomic_store(&it->foreign, foreign);
+    it->id = id_of(driver, context);
     it->served = find_device(device);
-    if (!it->served && !it->foreign)
+    if (!it->served && !foreign)
         it->served = start(driver, device, context);
     atomic_store_explicit(&it->context, context, memory_order_release);
     return it;
@@ -155,7 +171,7 @@ struct mmt_served *mmt_served_current(bool *foreign)
         it = enter(driver, context);
         pthread_mutex_unlock(&contexts.lock);
     }
-    *foreign = it && it->foreign;
+    *foreign = it && atomic_load_explicit(&it->foreign, memory_order_relaxed);
     return it ? it->served : NULL;
 }
 
@@ -213,13 +229,24 @@ static void forget(const void *handle)
         atomic_store(&it->handle, GONE);
 }
 
+/* cudaDeviceReset ends the device's context, with all kernels in it, and what is made
+ * next may be at the same address. */
+static void look_for_reset(const struct mmt_driver *driver, void *context)
+{
+    struct context *it = find(context);
+    if (it && it->id && it->id != id_of(driver, context))
+        atomic_store(&it->foreign, true);
+}
+
 void mmt_handle_enter(const void *handle)
 {
     const struct mmt_driver *driver = mmt_driver_open();
     void *context = NULL;
     forget(handle); /* one whose end was not seen */
-    if (driver && !driver->cuCtxGetCurrent(&context) && context)
-        make_handle(handle, context);
+    if (!driver || driver->cuCtxGetCurrent(&context) || !context)
+        return;
+    make_handle(handle, context);
+    look_for_reset(driver, context);
 }
 
 struct mmt_handle mmt_handle_know(const void *handle)
@@ -253,7 +280,7 @@ static struct mmt_pool *pool_of(int context)
 {
     const struct context *it = &contexts.list[context];
     return atomic_load_explicit(&it->context, memory_order_acquire) && it->served &&
-                   !it->foreign
+                   !atomic_load(&it->foreign)
                ? &it->served->pool
                : NULL;
 }

@@ -2,6 +2,7 @@
  * other is named:
  *
  *   make_verdicts [-d DEVICE] VERDICT...
+ *   make_verdicts -c                     adds counts of processes to recordings
  *
  * One is words with commas between: client, problem, whether C is added to (0, 1), bytes
  * of workspace, configuration, library, driver (empty: the one that is there), our and
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #include "device/device.h"
+#include "recording/counts.h"
 #include "runtime/runtime.h"
 
 static mmt_error err;
@@ -49,6 +51,10 @@ static void parse(char *line, const struct mmt_caps *caps, struct mmt_verdict *o
 
 int main(int argc, char **argv)
 {
+    if (argc == 2 && !strcmp(argv[1], "-c")) {
+        mmt_counts_collect(NULL, NULL);
+        return 0;
+    }
     struct mmt_profile *profile = mmt_profile_create();
     struct mmt_text path = { 0 };
     struct mmt_hash hash;

@@ -25,6 +25,7 @@ for name in [n for n in environment if n.startswith("MMTUNE_RUN_") or n == "LD_P
 def lines():
     """The recording, which begins anew."""
     found = []
+    subprocess.run([MAKER, "-c"], env=environment, check=True)
     for path in glob.glob(folder + "/state/mmtune/*.jsonl"):
         with open(path, encoding="utf-8") as f:
             found += [json.loads(line) for line in f if line.strip()]
@@ -105,7 +106,8 @@ def test_taken(recorded):
     _, counts, _ = run(*KINDS, "threads=4,count=8")
     check(not sum(counts.values()), f"taken: the library was called {counts}")
     found, counts, _ = run("shift=1", "shift=4", "", "count=3,fork=1")
-    check(fates(found) == {"alignment": 1, "taken": 2} and counts["sgemm"] == 1, f"starts and a child: {found} {counts}")
+    check(fates(found) == {"alignment": 1, "taken": 2, "child process": 3} and counts["sgemm"] == 1,
+          f"starts and a child: {found} {counts}")
     found, counts, _ = run("fork=2", "count=2")
     check(fates(found) == {"taken": 3}, f"a child of a process that had not begun: {found}")
 

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "tests/support/test.h"
 
-enum { KINDS = 300, THREADS = 4, ROUNDS = 20, ALL = MMT_MOST_SLOTS + 4000 };
+enum { KINDS = 300, THREADS = 4, ROUNDS = 20, CHILDREN = 2, ALL = MMT_MOST_COUNTED + 4000 };
 
 static struct mmt_calls *calls;
 
@@ -97,13 +97,13 @@ static void count_probes(int *most, int64_t *sum)
 /* One that is full answers NULL, keeps what it has, and says so within a few probes. */
 static void test_full(void)
 {
-    const int wasted = atomic_load(&calls->num_slots);
+    const int wasted = mmt_counts_number(calls->counts);
     const int found = find_all(KINDS + 1);
     int most;
     int64_t sum;
-    CHECK(found == MMT_MOST_SLOTS - wasted);
+    CHECK(found == MMT_MOST_COUNTED - wasted);
     CHECK(find_all(KINDS + 1) == found);
-    CHECK(atomic_load(&calls->num_slots) >= MMT_MOST_SLOTS);
+    CHECK(mmt_counts_number(calls->counts) == MMT_MOST_COUNTED);
     const struct mmt_call first = make_call(1);
     CHECK(mmt_calls_slot(calls, &first) != NULL);
     count_probes(&most, &sum);
@@ -111,15 +111,24 @@ static void test_full(void)
     CHECK(atomic_load(&calls->unseen) == 2 * (ALL - KINDS - found));
 }
 
-/* A child has no keeper: there every call passes. */
+/* A child has no keeper: there every call passes, and is counted, however it ends. */
 static void test_fork(void)
 {
     const struct mmt_call call = make_call(1);
     int status = 0;
-    const pid_t child = fork();
-    if (!child)
-        exit(mmt_calls_slot(calls, &call) != NULL);
-    CHECK(waitpid(child, &status, 0) == child && !status);
+    for (int i = 0; i < CHILDREN; i++) {
+        const pid_t child = fork();
+        enum mmt_fate fate;
+        if (!child) {
+            struct mmt_slot *slot = mmt_calls_slot(calls, &call);
+            if (slot)
+                mmt_slot_count(slot, MMT_FATE_RECORDED);
+            if (i)
+                _exit(!slot || mmt_slot_plan(slot, &fate));
+            exit(!slot);
+        }
+        CHECK(waitpid(child, &status, 0) == child && !status);
+    }
 }
 
 /* By another process, once the one that counted has ended. */
@@ -132,6 +141,7 @@ static void test_written(const char *folder)
     FILE *list;
     char file[256] = "";
 
+    mmt_counts_collect(NULL, NULL);
     mmt_text_addf(&path, "ls %s/mmtune/*.jsonl", folder);
     list = popen(mmt_text_string(&path), "r");
     CHECK(list && fscanf(list, "%255s", file) == 1);
@@ -143,7 +153,8 @@ static void test_written(const char *folder)
         const struct mmt_recorded *it = &recording.list[i];
         all += it->fates[MMT_FATE_RECORDED];
         timed += it->timed;
-        CHECK(it->fates[MMT_FATE_RECORDED] == ROUNDS * THREADS);
+        CHECK(it->fates[MMT_FATE_RECORDED] ==
+              ROUNDS * THREADS + (it->call.problem.m == 1 ? CHILDREN : 0));
         CHECK_EQ_STR(it->run, "this");
         CHECK_EQ_STR(it->library, "cuBLAS 1.2.3");
         CHECK(it->call.workspace == (it->timed ? 1 : 0)); /* as test_slot has it */
@@ -151,7 +162,7 @@ static void test_written(const char *folder)
         CHECK(!it->timed || (it->seconds > 5.9e-6 && it->seconds < 6.1e-6));
     }
     CHECK(recording.count == KINDS && timed == 2);
-    CHECK(all == (int64_t) KINDS * ROUNDS * THREADS);
+    CHECK(all == (int64_t) KINDS * ROUNDS * THREADS + CHILDREN);
     mmt_recording_free(&recording);
     mmt_text_finish(&path);
 }
@@ -166,7 +177,9 @@ static int serve(void)
     mmt_calls_read_options(&options);
     CHECK(options.record && options.workspace == 3 << 20 && !options.check &&
           options.f32_mode == MMT_F32_STRICT);
-    calls = mmt_calls_start("null:sm_90", "cuBLAS 1.2.3", "/nowhere", &options);
+    calls = mmt_calls_start(
+        &(struct mmt_calls_of){ "null:sm_90", NULL, "cuBLAS 1.2.3", "/nowhere" },
+        &options);
     CHECK(mmt_calls_wait(calls, 60));
     CHECK(mmt_calls_device(calls) != NULL);
     test_counts();

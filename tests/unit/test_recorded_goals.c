@@ -7,7 +7,8 @@
 #include "tests/support/test.h"
 #include "tuner/tune/tune.h"
 
-static char path[] = "/tmp/mmtune-recorded-XXXXXX";
+static char folder[] = "/tmp/mmtune-recorded-XXXXXX";
+static char path[64];
 
 /* Adds a line of so many calls of so many seconds each; 0: nobody timed them. */
 static void record(const char *problem, enum mmt_client client, int64_t calls,
@@ -230,7 +231,9 @@ static void test_refused(void)
 
 int main(void)
 {
-    close(mkstemp(path));
+    CHECK(mkdtemp(folder) != NULL);
+    snprintf(path, sizeof path, "%s/calls", folder);
+    fclose(fopen(path, "w"));
     test_order();
     test_room();
     test_ranges();
@@ -239,5 +242,6 @@ int main(void)
     test_no_range();
     test_refused();
     unlink(path);
+    rmdir(folder);
     return test_end("recorded goals");
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "recording/recording.h"
+#include "recording/counts.h"
 #include "tuner/bundle/make.h"
 #include "tuner/common/suites.h"
 
@@ -139,9 +139,8 @@ static mmt_status add_recorded(const struct mmt_bundle_options *options,
     struct mmt_recording recording = { 0 };
     struct mmt_text stem = { 0 }, path = { 0 };
     mmt_profile_stem(caps, &stem);
-    mmt_recording_path(mmt_text_string(&stem), &path);
-    mmt_status status =
-        mmt_recording_read(mmt_text_string(&path), false, &recording, err);
+    mmt_status status = mmt_recording_read_device(mmt_text_string(&stem), NULL, false,
+                                                  &path, &recording, err);
     for (size_t i = 0; i < recording.count && !status; i++)
         if (is_asked(options, &recording.list[i].call.problem))
             status = add_problem(out, &recording.list[i].call.problem, err);

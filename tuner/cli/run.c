@@ -1,6 +1,7 @@
 /* mmtune run */
 #include "tuner/cli/run.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "recording/counts.h"
 #include "tuner/common/options.h"
 #include "own_paths.h"
 
@@ -165,7 +167,15 @@ static void make_room_for_slices(const struct request *request)
     set_kibibytes("CUBLASLT_WORKSPACE_SIZE", "", bytes, "");
 }
 
-static void set_options(const struct request *request, const char *id)
+/* A run inside another is recorded where that is. */
+static bool is_recorded_already(void)
+{
+    const char *outer = secure_getenv("MMTUNE_RUN_ID");
+    const char *record = secure_getenv("MMTUNE_RUN_RECORD");
+    return outer && *outer && record && !strcmp(record, "1");
+}
+
+static void set_options(const struct request *request, const char *id, bool record)
 {
     char bytes[32], seconds[32];
     if (request->f32 && !strcmp(request->f32, "emulated"))
@@ -175,14 +185,14 @@ static void set_options(const struct request *request, const char *id)
     snprintf(bytes, sizeof bytes, "%lld", (long long) request->workspace);
     snprintf(seconds, sizeof seconds, "%.17g", request->wait);
     set("MMTUNE_RUN_ID", id);
-    set_flag("MMTUNE_RUN_RECORD", request->record);
+    set_flag("MMTUNE_RUN_RECORD", record);
     set_flag("MMTUNE_RUN_CHECK", request->check);
     set_flag("MMTUNE_RUN_VERBOSE", request->verbose);
     set_flag("MMTUNE_RUN_NVTX", request->nvtx);
     set("MMTUNE_RUN_F32", request->f32);
     set("MMTUNE_RUN_WORKSPACE", request->has_workspace ? bytes : NULL);
     set("MMTUNE_RUN_WAIT", request->has_wait ? seconds : NULL);
-    if (request->record)
+    if (record)
         set("MMTUNE_RECORD", "1");
 }
 
@@ -218,6 +228,69 @@ static mmt_status set_libraries(const struct request *request, mmt_error *err)
     return prepend("LD_AUDIT", secure_getenv("LD_AUDIT"), &audit, err);
 }
 
+/* ---- where calls are counted ------------------------------------------------------- */
+
+/* Folders in memory, and for what lives no longer than the program. */
+static bool make_other_folder(char path[PATH_MAX])
+{
+    const char *folders[] = { secure_getenv("XDG_RUNTIME_DIR"), "/dev/shm",
+                              secure_getenv("TMPDIR"), "/tmp" };
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        if (!folders[i] || *folders[i] != '/')
+            continue;
+        snprintf(path, PATH_MAX, "%s/mmtune-XXXXXX", folders[i]);
+        if (!mkdtemp(path))
+            continue;
+        setenv("MMTUNE_RUN_COUNTS", path, 1);
+        if (!mmt_counts_check(NULL))
+            return true;
+        rmdir(path);
+    }
+    unsetenv("MMTUNE_RUN_COUNTS");
+    return false;
+}
+
+static void try_recording(void *unused, const char *path, const char *stem)
+{
+    mmt_error err = { 0 };
+    if (mmt_recording_check(path, &err))
+        fprintf(stderr, "mmtune run: what is counted on %s cannot be recorded: %s\n", stem,
+                err.text);
+}
+
+/* The folder that the program's processes count in, which is also this one's; *other is
+ * to be removed in the end where it is not "". What will be lost is told now. */
+static void find_counts_folder(char other[PATH_MAX])
+{
+    struct mmt_text usual = { 0 };
+    mmt_error err = { 0 };
+    *other = '\0';
+    mmt_run_each_recording(try_recording, NULL);
+    unsetenv("MMTUNE_RUN_COUNTS");
+    mmt_counts_folder(&usual);
+    setenv("MMTUNE_RUN_COUNTS", mmt_text_string(&usual), 1);
+    mmt_text_finish(&usual);
+    if (!mmt_counts_check(&err))
+        return;
+    const bool found = make_other_folder(other);
+    fprintf(stderr, "mmtune run: %s; %s\n", err.text,
+            found ? "the report will be right, but what cannot be recorded then is lost"
+                  : "what becomes of the calls will not be known");
+    if (!found)
+        *other = '\0';
+}
+
+static void remove_folder(const char *path)
+{
+    DIR *files = *path ? opendir(path) : NULL;
+    for (struct dirent *it; files && (it = readdir(files));)
+        unlinkat(dirfd(files), it->d_name, 0);
+    if (files)
+        closedir(files);
+    if (*path)
+        rmdir(path);
+}
+
 /* ---- the verb ---------------------------------------------------------------------- */
 
 static void say_none(const struct request *request, const char *why)
@@ -236,23 +309,24 @@ static void say_none(const struct request *request, const char *why)
 
 static int run(const struct request *request, char *const argv[])
 {
-    char id[48];
+    char id[48], other[PATH_MAX];
     mmt_error err = { 0 };
     struct mmt_text path = { 0 };
+    const bool record = request->record || is_recorded_already();
     mmt_run_find_program(argv[0], &path);
     const char *why = mmt_run_why_not(mmt_text_string(&path));
     mmt_text_finish(&path);
     if (set_libraries(request, &err))
         return mmt_failed("run", &err);
     make_id(id);
-    set_options(request, id);
+    set_options(request, id, record);
+    find_counts_folder(other);
     const int status = mmt_run_program(argv, &err);
-    if (err.status) {
+    if (err.status)
         fprintf(stderr, "mmtune run: %s\n", err.text);
-        return status;
-    }
-    if (!mmt_run_report(id, request->record))
+    else if (!mmt_run_report(id, record))
         say_none(request, why);
+    remove_folder(other);
     return status;
 }
 

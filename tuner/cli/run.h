@@ -19,8 +19,13 @@ enum { MMT_EXIT_NOT_EXECUTABLE = 126, MMT_EXIT_NO_PROGRAM = 127 };
  * signal that killed it, or 126 or 127 with an error where it did not start. */
 int mmt_run_program(char *const argv[], mmt_error *err);
 
+/* Calls `take` for the recording of each device. */
+void mmt_run_each_recording(void (*take)(void *context, const char *path,
+                                         const char *stem),
+                            void *context);
+
 /* Tells on stderr what became of the calls of a run, by the recordings of all devices.
- * Returns how many calls there were. */
+ * Returns how many calls there were. What cannot be added to a recording is told, too. */
 int64_t mmt_run_report(const char *id, bool record);
 
 #endif

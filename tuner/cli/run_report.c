@@ -2,12 +2,13 @@
 #include "tuner/cli/run.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
-#include "recording/recording.h"
+#include "recording/counts.h"
 #include "tuner/common/options.h"
 #include "tuner/report/recorded.h"
 
@@ -105,6 +106,36 @@ static void report_served(const char *stem, const struct device_calls *sum)
 
 /* ---- all devices ------------------------------------------------------------------- */
 
+/* A run while it is told of. */
+struct report {
+    const char *id;
+    bool record;
+    int64_t calls;
+    struct mmt_text owed; /* what is not in its recording, sentences */
+    struct unwritten {
+        char stem[NAME_MAX];
+        struct mmt_recorded it;
+    } *list; /* and the run's calls among it */
+    size_t count;
+};
+
+static void keep_owed(void *context, const struct mmt_counts_owed *it)
+{
+    struct report *report = context;
+    void *more = reallocarray(report->list, report->count + it->count,
+                              sizeof *report->list);
+    mmt_counts_print_owed(it, &report->owed);
+    if (!more)
+        return;
+    report->list = more;
+    for (size_t i = 0; i < it->count; i++)
+        if (!strcmp(it->list[i].run, report->id)) {
+            struct unwritten *next = &report->list[report->count++];
+            snprintf(next->stem, sizeof next->stem, "%s", it->stem);
+            next->it = it->list[i];
+        }
+}
+
 /* Leaves the calls of one run at the list's beginning; how many kinds they are. */
 static size_t keep_run(struct mmt_recording *recording, const char *id)
 {
@@ -115,22 +146,25 @@ static size_t keep_run(struct mmt_recording *recording, const char *id)
     return kept;
 }
 
-static int64_t report_file(const char *path, const char *stem, const char *id,
-                           bool record)
+/* Of one device, whose recording is there or not. What was not written is told once. */
+static void report_device(struct report *report, const char *path, const char *stem)
 {
     struct mmt_recording recording = { 0 };
     mmt_error err = { 0 };
-    if (mmt_recording_read(path, true, &recording, &err)) {
+    if (path && mmt_recording_read(path, true, &recording, &err))
         fprintf(stderr, "mmtune run: %s\n", err.text);
-        return 0;
-    }
-    const struct device_calls sum = sum_up(recording.list, keep_run(&recording, id));
-    if (sum.calls && record)
+    recording.count = keep_run(&recording, report->id);
+    for (size_t i = 0; i < report->count; i++)
+        if (!strcmp(report->list[i].stem, stem) &&
+            !mmt_recording_add(&recording, &report->list[i].it, NULL))
+            report->list[i--] = report->list[--report->count];
+    const struct device_calls sum = sum_up(recording.list, recording.count);
+    if (sum.calls && report->record)
         report_recorded(stem, &sum);
     else if (sum.calls)
         report_served(stem, &sum);
+    report->calls += sum.calls;
     mmt_recording_free(&recording);
-    return sum.calls;
 }
 
 /* The name of a recording without its ending. */
@@ -144,6 +178,32 @@ static bool is_recording(const char *name, char stem[NAME_MAX])
     return true;
 }
 
+void mmt_run_each_recording(void (*take)(void *context, const char *path,
+                                         const char *stem),
+                            void *context)
+{
+    struct mmt_text folder = { 0 };
+    char stem[NAME_MAX];
+    mmt_file_state_folder(&folder);
+    DIR *files = opendir(mmt_text_string(&folder));
+    for (struct dirent *it; files && (it = readdir(files));) {
+        struct mmt_text path = { 0 };
+        if (!is_recording(it->d_name, stem))
+            continue;
+        mmt_text_addf(&path, "%s/%s", mmt_text_string(&folder), it->d_name);
+        take(context, mmt_text_string(&path), stem);
+        mmt_text_finish(&path);
+    }
+    if (files)
+        closedir(files);
+    mmt_text_finish(&folder);
+}
+
+static void report_file(void *report, const char *path, const char *stem)
+{
+    report_device(report, path, stem);
+}
+
 static void print_tables(const char *id)
 {
     struct mmt_text text = { 0 };
@@ -154,25 +214,21 @@ static void print_tables(const char *id)
 
 int64_t mmt_run_report(const char *id, bool record)
 {
-    struct mmt_text folder = { 0 };
-    int64_t calls = 0;
-    char stem[NAME_MAX];
-    mmt_file_state_folder(&folder);
-    DIR *files = opendir(mmt_text_string(&folder));
-    for (struct dirent *it; files && (it = readdir(files));) {
-        struct mmt_text path = { 0 };
-        if (!is_recording(it->d_name, stem))
-            continue;
-        mmt_text_addf(&path, "%s/%s", mmt_text_string(&folder), it->d_name);
-        calls += report_file(mmt_text_string(&path), stem, id, record);
-        mmt_text_finish(&path);
+    struct report report = { .id = id, .record = record };
+    mmt_counts_collect(keep_owed, &report);
+    mmt_run_each_recording(report_file, &report);
+    while (report.count) {
+        char stem[NAME_MAX];
+        snprintf(stem, sizeof stem, "%s", report.list[0].stem);
+        report_device(&report, NULL, stem);
     }
-    if (files)
-        closedir(files);
-    mmt_text_finish(&folder);
-    if (calls && record)
+    if (report.calls && record)
         print_tables(id);
-    if (calls)
+    if (report.calls && !report.owed.length)
         fprintf(stderr, "  these calls again: mmtune recorded --run %s\n", id);
-    return calls;
+    for (const char *at = mmt_text_string(&report.owed); *at; at += strcspn(at, "\n") + 1)
+        fprintf(stderr, "mmtune run: %.*s\n", (int) strcspn(at, "\n"), at);
+    mmt_text_finish(&report.owed);
+    free(report.list);
+    return report.calls;
 }

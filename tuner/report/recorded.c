@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "recording/counts.h"
 #include "runtime/runtime.h"
 #include "tuner/common/options.h"
 #include "tuner/report/rows.h"
@@ -27,13 +28,10 @@ static mmt_status open_view(const char *id, const char *file, const char *run,
 {
     struct mmt_text stem = { 0 };
     mmt_profile_stem(&out->caps, &stem);
-    if (file)
-        mmt_text_add(&out->path, file);
-    else
-        mmt_recording_path(mmt_text_string(&stem), &out->path);
+    mmt_status status =
+        mmt_recording_read_device(mmt_text_string(&stem), file, run != NULL, &out->path,
+                                  &out->recording, err);
     mmt_text_finish(&stem);
-    mmt_status status = mmt_recording_read(mmt_text_string(&out->path), run != NULL,
-                                           &out->recording, err);
     if (!status && run)
         keep_run(&out->recording, run);
     if (!status)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "recording/counts.h"
 #include "tuner/model/segments.h"
 #include "tuner/tune/tune.h"
 
@@ -250,12 +251,9 @@ static mmt_status read_recording(struct mmt_run *run, mmt_error *err)
     struct mmt_text stem = { 0 }, path = { 0 };
     mmt_error why = { 0 };
     mmt_profile_stem(&run->device.caps, &stem);
-    if (run->options.recording)
-        mmt_text_add(&path, run->options.recording);
-    else
-        mmt_recording_path(mmt_text_string(&stem), &path);
     mmt_status status =
-        mmt_recording_read(mmt_text_string(&path), false, &run->recorded.recording, &why);
+        mmt_recording_read_device(mmt_text_string(&stem), run->options.recording, false,
+                                  &path, &run->recorded.recording, &why);
     if (status == MMT_ERROR_NOT_FOUND)
         mmt_fail(err, status, "%s; `mmtune run --record -- PROGRAM` makes one", why.text);
     else if (status)

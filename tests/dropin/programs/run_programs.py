@@ -108,8 +108,8 @@ def test_environment():
     plain = variables_of()
     library, audit = tree + "/dropin/cublas/libmmtune-cublas.so", tree + "/dropin/audit/libmmtune-audit.so"
     settings = {name: value for name, value in plain.items() if name.startswith("MMTUNE_R")}
-    check(plain["LD_PRELOAD"] == library and plain["LD_AUDIT"] == audit and set(settings) == {"MMTUNE_RUN_ID"},
-          f"{plain}")
+    check(plain["LD_PRELOAD"] == library and plain["LD_AUDIT"] == audit and
+          set(settings) == {"MMTUNE_RUN_ID", "MMTUNE_RUN_COUNTS"}, f"{plain}")
     check(variables_of()["MMTUNE_RUN_ID"] != plain["MMTUNE_RUN_ID"], "each run has a name of its own")
 
     asked = variables_of("--record", "--check", "--verbose", "--nvtx", "--f32", "emulated", "--workspace", "64M",
