@@ -53,6 +53,22 @@ static bool head_is_whole(const struct mmt_counts_head *head)
            head->stem[0] && head->stem[0] != '.' && !strchr(head->stem, '/');
 }
 
+/* A line has no greater numbers. */
+static bool numbers_are_whole(const struct mmt_counted *row)
+{
+    const int64_t most = INT64_C(1) << 53;
+    bool whole = row->told.timed >= 0 && row->told.picoseconds >= 0 &&
+                 row->call.workspace < (size_t) most &&
+                 row->call.most_workspace < (size_t) most && row->least < (size_t) most &&
+                 row->most < (size_t) most && row->timed >= 0 && row->timed < most &&
+                 row->picoseconds >= 0 && row->picoseconds / 1000 < most &&
+                 row->saves >= 0 &&
+                 row->saves * (double) row->fates[MMT_FATE_TAKEN] * 1e9 < (double) most;
+    for (int i = 0; i < MMT_NUM_FATES; i++)
+        whole &= row->told.fates[i] >= 0 && row->fates[i] >= 0 && row->fates[i] < most;
+    return whole;
+}
+
 static bool row_is_whole(const struct mmt_counted *row)
 {
     mmt_problem again;
@@ -61,8 +77,7 @@ static bool row_is_whole(const struct mmt_counted *row)
            (!row->call.compute || row->call.problem.type == MMT_F16) &&
            row->call.problem.size == sizeof again &&
            !mmt_problem_normalise(&row->call.problem, &again, NULL) &&
-           mmt_problem_equal(&row->call.problem, &again) && row->saves >= 0 &&
-           row->saves < 1e9;
+           mmt_problem_equal(&row->call.problem, &again) && numbers_are_whole(row);
 }
 
 static bool read_again(struct file *file, const char *name)

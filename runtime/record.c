@@ -24,18 +24,13 @@ static bool is_wanted(void)
     return value && *value && strcmp(value, "0");
 }
 
-/* Whether it is new; devices of one name have one recording. */
-static bool remember(uint64_t hash)
+/* Under the lock. Devices of one name have one recording. */
+static bool is_new(uint64_t hash)
 {
-    int i = 0;
-    pthread_mutex_lock(&noted.lock);
-    while (i < noted.count && noted.hashes[i] != hash)
-        i++;
-    const bool is_new = i == noted.count && i < MOST_NOTED;
-    if (is_new)
-        noted.hashes[noted.count++] = hash;
-    pthread_mutex_unlock(&noted.lock);
-    return is_new;
+    for (int i = 0; i < noted.count; i++)
+        if (noted.hashes[i] == hash)
+            return false;
+    return noted.count < MOST_NOTED;
 }
 
 static uint64_t hash_of(const struct mmt_call *call, const char *stem)
@@ -44,12 +39,17 @@ static uint64_t hash_of(const struct mmt_call *call, const char *stem)
     return mmt_call_hash(call) ^ hash.low;
 }
 
+/* What cannot be written is written with the next plan of the problem. */
 static void append(const struct mmt_recorded *it, const char *stem)
 {
+    const uint64_t hash = hash_of(&it->call, stem);
     struct mmt_text path = { 0 };
     mmt_recording_path(stem, &path);
-    if (!path.failed)
-        mmt_recording_append(mmt_text_string(&path), it, 1, NULL);
+    pthread_mutex_lock(&noted.lock);
+    if (is_new(hash) && !path.failed &&
+        !mmt_recording_append(mmt_text_string(&path), it, 1, NULL))
+        noted.hashes[noted.count++] = hash;
+    pthread_mutex_unlock(&noted.lock);
     mmt_text_finish(&path);
 }
 
@@ -69,7 +69,7 @@ void mmt_record_unserved(const struct mmt_caps *caps, const mmt_problem *problem
     else
         snprintf(it.run, sizeof it.run, "%ld", (long) getpid());
     mmt_profile_stem(caps, &stem);
-    if (!stem.failed && remember(hash_of(&it.call, mmt_text_string(&stem))))
+    if (!stem.failed)
         append(&it, mmt_text_string(&stem));
     mmt_text_finish(&stem);
 }

@@ -341,6 +341,84 @@ static void test_compact(void)
     unlink(path);
 }
 
+/* What a later version has written counts as far as it is known, and stays as it is. */
+static void test_later(void)
+{
+    static const char later[] =
+        "{\"call\":\"gemm f32 nn 8x8x8\",\"client\":\"cublas\",\"fates\":{\"recorded\":2,"
+        "\"sent elsewhere\":3}}\n"
+        "{\"call\":\"gemm f32 nn 8x8x8\",\"client\":\"of later\",\"fates\":{}}\n"
+        "{\"call\":\"gemm f32 nn 8x8x8\",\"client\":\"cublas\",\"fates\":{\"recorded\":1},"
+        "\"joules\":4.5}\n";
+    struct mmt_recorded it = sample(8);
+    struct mmt_text text = { 0 };
+    mmt_error err = { 0 };
+    write_text(later);
+    append(&it);
+    append(&it);
+    for (int i = 0; i < 2; i++) {
+        struct mmt_recording back = read_back(false);
+        int64_t calls = 0;
+        for (size_t j = 0; j < back.count; j++)
+            calls += mmt_recorded_calls(&back.list[j]);
+        CHECK(calls == 2 * 5 + 2 + 1);
+        mmt_recording_free(&back);
+        CHECK_OK(mmt_recording_prune(path, keep_all, NULL, &err), err);
+    }
+    CHECK_OK(mmt_file_read(path, 1 << 20, &text, &err), err);
+    CHECK(!strncmp(mmt_text_string(&text), later, sizeof later - 1));
+    mmt_text_finish(&text);
+    unlink(path);
+}
+
+/* A line without end is passed over, and what is behind it is read. */
+static void test_long(void)
+{
+    struct mmt_recorded it = sample(8);
+    FILE *file;
+    append(&it);
+    if (CHECK((file = fopen(path, "a")) != NULL)) {
+        for (int i = 0; i < 1 << 20; i++)
+            fputs("{\"", file);
+        fputs("\n", file);
+        fclose(file);
+    }
+    append(&it);
+    struct mmt_recording back = read_back(false);
+    CHECK(back.count == 1 && mmt_recorded_calls(&back.list[0]) == 10);
+    CHECK_EQ_STR(mmt_text_string(&back.warnings),
+                 "line 2 is passed over: it has more than 65536 bytes\n");
+    mmt_recording_free(&back);
+    unlink(path);
+}
+
+/* 100,000 kinds, and each again; sums end at the largest number. */
+static void test_many(void)
+{
+    enum { KINDS = 100000, AT_ONCE = 1000 };
+    static struct mmt_recorded list[AT_ONCE];
+    struct mmt_recording sums = { 0 };
+    mmt_error err = { 0 };
+    for (int i = 0; i < 2 * KINDS; i += AT_ONCE) {
+        for (int j = 0; j < AT_ONCE; j++)
+            list[j] = sample((i + j) % KINDS + 1);
+        CHECK_OK(mmt_recording_append(path, list, AT_ONCE, &err), err);
+    }
+    struct mmt_recording back = read_back(true);
+    CHECK(back.count == KINDS);
+    for (size_t i = 0; i < back.count; i++)
+        if (back.list[i].fates[MMT_FATE_RECORDED] != 10)
+            CHECK(!"each kind was called ten times");
+    mmt_recording_free(&back);
+    unlink(path);
+
+    list[0].fates[MMT_FATE_RECORDED] = INT64_MAX - 1;
+    for (int i = 0; i < 3; i++)
+        CHECK_OK(mmt_recording_add(&sums, &list[0], &err), err);
+    CHECK(sums.count == 1 && sums.list[0].fates[MMT_FATE_RECORDED] == INT64_MAX);
+    mmt_recording_free(&sums);
+}
+
 /* Who holds the file ends; until then others say so. */
 static void test_held(void)
 {
@@ -376,6 +454,9 @@ int main(void)
     patient = false;
     test_prune();
     test_compact();
+    test_later();
+    test_long();
+    test_many();
     test_held();
     *strrchr(path, '/') = 0;
     rmdir(path);

@@ -88,28 +88,45 @@ static mmt_status find_library(const struct library *library, struct mmt_text *p
         status = mmt_fail(err, MMT_ERROR_NOT_FOUND,
                           "%s, %s, is in none of %s: install mmtune whole, or build it",
                           library->is, library->name, mmt_text_string(&looked));
-    else if (strpbrk(mmt_text_string(path), " :"))
+    else if (strchr(mmt_text_string(path), ':'))
         status = mmt_fail(err, MMT_ERROR_ARGUMENT,
-                          "'%s' cannot be preloaded: a path in LD_PRELOAD has no space "
-                          "and no colon; install mmtune elsewhere",
+                          "'%s' cannot be preloaded: a colon parts the paths of "
+                          "LD_PRELOAD; install mmtune elsewhere",
                           mmt_text_string(path));
     mmt_text_finish(&looked);
     return status;
 }
 
-/* Puts a library before those that a variable of the dynamic linker's lists. */
-static mmt_status prepend(const char *variable, const char *others,
-                          const struct library *library, mmt_error *err)
+/* Puts a word before those of a list that the dynamic linker reads. */
+static mmt_status prepend(const char *variable, const char *word, mmt_error *err)
 {
+    const char *others = secure_getenv(variable);
     struct mmt_text list = { 0 };
-    mmt_status status = find_library(library, &list, err);
-    if (!status) {
-        if (others && *others)
-            mmt_text_addf(&list, ":%s", others);
-        if (setenv(variable, mmt_text_string(&list), 1))
-            status = mmt_fail(err, MMT_ERROR_MEMORY, "out of memory");
-    }
+    mmt_status status = MMT_OK;
+    mmt_text_add(&list, word);
+    if (others && *others)
+        mmt_text_addf(&list, ":%s", others);
+    if (list.failed || setenv(variable, mmt_text_string(&list), 1))
+        status = mmt_fail(err, MMT_ERROR_MEMORY, "out of memory");
     mmt_text_finish(&list);
+    return status;
+}
+
+/* A space parts the paths of LD_PRELOAD, but not those of LD_LIBRARY_PATH. */
+static mmt_status preload(const struct library *library, mmt_error *err)
+{
+    struct mmt_text path = { 0 };
+    mmt_status status = find_library(library, &path, err);
+    char *slash = status ? NULL : strrchr(path.data, '/');
+    if (status || !strchr(path.data, ' ')) {
+        status = status ? status : prepend("LD_PRELOAD", path.data, err);
+    } else {
+        *slash = '\0';
+        status = prepend("LD_LIBRARY_PATH", path.data, err);
+        if (!status)
+            status = prepend("LD_PRELOAD", slash + 1, err);
+    }
+    mmt_text_finish(&path);
     return status;
 }
 
@@ -216,16 +233,21 @@ static void widen_static_tls(void)
  * and without the auditor, which leads there. */
 static mmt_status set_libraries(const struct request *request, mmt_error *err)
 {
-    mmt_status status = prepend("LD_PRELOAD", secure_getenv("LD_PRELOAD"), &cublas, err);
+    mmt_status status = preload(&cublas, err);
     const bool blas_alone = request->blas && status == MMT_ERROR_NOT_FOUND;
     if (blas_alone)
         *err = (mmt_error){ .status = MMT_OK };
     if (request->blas && (!status || blas_alone))
-        status = prepend("LD_PRELOAD", secure_getenv("LD_PRELOAD"), &blas, err);
+        status = preload(&blas, err);
     if (status || blas_alone || request->no_audit)
         return status;
     widen_static_tls();
-    return prepend("LD_AUDIT", secure_getenv("LD_AUDIT"), &audit, err);
+    struct mmt_text path = { 0 };
+    status = find_library(&audit, &path, err);
+    if (!status)
+        status = prepend("LD_AUDIT", path.data, err);
+    mmt_text_finish(&path);
+    return status;
 }
 
 /* ---- where calls are counted ------------------------------------------------------- */

@@ -73,17 +73,21 @@ const char *mmt_run_why_not(const char *path)
 
 /* ---- signals ----------------------------------------------------------------------- */
 
-static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
+static const int passed_on[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
+                                 SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT };
 enum { NUM_PASSED = sizeof passed_on / sizeof *passed_on };
 
 static volatile pid_t program;
 
-/* What a terminal sends goes to the whole process group, so the program has it. */
+/* What a terminal sends goes to the whole process group, so the program has it. What
+ * stops the program stops this process. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
     const int kept = errno;
     if (info->si_code != SI_KERNEL && program > 0)
         kill(program, number);
+    if (number == SIGTSTP)
+        raise(SIGSTOP);
     errno = kept;
 }
 
@@ -150,8 +154,35 @@ static int wait_for(pid_t pid)
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* The interpreter that a script's first line names; "" where the file is no script. */
+static void read_interpreter(const char *name, char interpreter[256])
+{
+    struct mmt_text path = { 0 };
+    char line[258] = "";
+    mmt_run_find_program(name, &path);
+    const int fd = open(mmt_text_string(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0 && read(fd, line, sizeof line - 1) < 3)
+        line[0] = '\0';
+    if (fd >= 0)
+        close(fd);
+    const char *at = line + 2 + strspn(line + 2, " \t");
+    const int length = (int) strcspn(at, " \t\r\n");
+    snprintf(interpreter, 256, "%.*s", strncmp(line, "#!", 2) ? 0 : length, at);
+    mmt_text_finish(&path);
+}
+
 static int fail_start(const char *name, int code, mmt_error *err)
 {
+    char interpreter[256] = "";
+    if (code == ENOENT)
+        read_interpreter(name, interpreter);
+    if (*interpreter) {
+        mmt_fail_native(err, MMT_ERROR_NOT_FOUND, code,
+                        "'%s' cannot be started: its interpreter '%s' is missing; install "
+                        "it, or change the script's first line",
+                        name, interpreter);
+        return MMT_EXIT_NOT_EXECUTABLE;
+    }
     if (code == ENOENT) {
         mmt_fail_native(err, MMT_ERROR_NOT_FOUND, code,
                         "there is no program '%s'%s; name one behind --, such as "

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 from os.path import abspath, dirname
 sys.path.insert(0, dirname(dirname(dirname(abspath(__file__)))) + "/tuner")
@@ -64,6 +65,9 @@ def test_statuses():
     status(127, "--", "no-such-program", said=["there is no program 'no-such-program' in any folder of PATH"])
     status(127, folder + "/nothing", said=[f"there is no program '{folder}/nothing';"])
     status(126, write(folder, "text", "text\n"), said=["cannot be started: Permission denied"])
+    script = write(folder, "script", "#! /no/such/shell -e\n")
+    os.chmod(script, 0o755)
+    status(126, script, said=[f"'{script}' cannot be started: its interpreter '/no/such/shell' is missing"])
     status(2, said=["no program is named"])
     status(2, "--f32", "fast", "true", said=["--f32", "strict and emulated"])
     # Behind the program all words are the program's.
@@ -74,20 +78,24 @@ def test_library_missing():
     os.rename(tree + "/dropin/cublas", tree + "/away")
     status(1, "true", said=["libmmtune-cublas.so, is in none of", tree + "/dropin/cublas/", "mmtune/"])
     os.rename(tree + "/away", tree + "/dropin/cublas")
-    os.makedirs(folder + "/a b")
-    done = subprocess.run([install(folder + "/a b"), "run", "true"], capture_output=True, text=True, env=environment)
-    check(done.returncode == 1 and "has no space" in done.stderr, done.stderr)
+    for place, code, said in (("a b", 0, "sgemm arrived"), ("a:b", 1, "a colon parts the paths")):
+        done = subprocess.run([install(folder + "/" + place), "run", "--", *CLIENTS["dlsym"]], capture_output=True,
+                              text=True, env=environment)
+        check(done.returncode == code and said in done.stderr, f"{place}: {done.returncode} {done.stderr}")
 
 
 def test_signals():
     """What reaches mmtune alone is passed on, and the program decides."""
     script = 'trap "echo got; exit 5" {0}; echo ready; while :; do sleep 0.05; done'
-    for name in ("TERM", "INT", "HUP", "USR1"):
+    for name in ("TERM", "INT", "HUP", "USR1", "TSTP", "CONT"):
         with subprocess.Popen([program, "run", "sh", "-c", script.format(name)], stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, text=True, env=environment) as it:
             ready = it.stdout.readline()
             it.send_signal(getattr(signal, "SIG" + name))
-            rest = it.stdout.read()
+            rest = it.stdout.readline()
+            while it.poll() is None:  # what is stopped with its program goes on
+                it.send_signal(signal.SIGCONT)
+                time.sleep(0.01)
         check(ready == "ready\n" and rest == "got\n" and it.returncode == 5, f"{name}: {rest!r}, {it.returncode}")
     with subprocess.Popen([program, "run", "sh", "-c", "echo ready; exec cat"], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment) as it:
@@ -132,6 +140,8 @@ def test_environment():
     check(own == ["2", None, None, ":16:8"], f"what the user says stays: {own}")
     inner = variables_of(MMTUNE_RUN_RECORD="1", MMTUNE_RUN_F32="emulated")
     check("MMTUNE_RUN_RECORD" not in inner and "MMTUNE_RUN_F32" not in inner, "nothing of a run around it")
+    inner = variables_of(MMTUNE_RUN_RECORD="1", MMTUNE_RUN_ID="outer")
+    check(inner["MMTUNE_RUN_RECORD"] == "1" and inner["MMTUNE_RUN_ID"] != "outer", "an outer one that records")
 
 
 # ---- what reaches the library -----------------------------------------------------------------------

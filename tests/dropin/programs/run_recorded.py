@@ -4,6 +4,7 @@
 PROGRAMS is the folder of the clients, MAKER makes a profile with verdicts, FAKES and CARD are the folders of a
 cuBLAS and of a card that are not there. Their results are exact, so that all that a client prints is the same
 whoever computes it; the stand-in tells how often each of its functions was called."""
+import fcntl
 import json
 import os
 import re
@@ -120,7 +121,7 @@ def tune():
 def test_commands():
     """Record, tune, run: by the card's clock ours takes a millisecond, and the library two."""
     words = [PROGRAMS + "/products", str(ROUNDS), "one"]
-    shutil.rmtree(folder + "/state")
+    shutil.rmtree(folder + "/state", ignore_errors=True)
     shutil.rmtree(folder + "/data")
     environment["MMT_FAKE_CUBLAS_US"] = "2000"
     out, _, said = run(MMTUNE, "run", "--record", "--", *words)
@@ -132,10 +133,94 @@ def test_commands():
     check(f"{ROUNDS} taken" in tell_again(said), said)
 
 
+# ---- what stands in the way of a recording ---------------------------------------------------------------
+
+STATE, STEM = folder + "/state/mmtune", "cuda-card-that-is-not-there"
+FILE = f"{STATE}/{STEM}.jsonl"
+locks = []
+
+
+def lock():
+    locks.append(open(FILE, "a", encoding="utf-8"))  # pylint: disable=consider-using-with
+    fcntl.flock(locks[-1], fcntl.LOCK_EX)
+
+
+def mount(*options):
+    done = subprocess.run(["mount", "-t", "tmpfs", *options, "none", STATE], capture_output=True, check=False)
+    return None if done.returncode else lambda: subprocess.run(["umount", "-l", STATE], check=True)
+
+
+def fill(place):
+    with open(place + "/filler", "wb", buffering=0) as f:
+        try:
+            while f.write(bytes(4096)):
+                pass
+        except OSError:
+            pass
+
+
+def full():
+    undo = mount("-o", "size=256k,mode=700")
+    if undo:
+        fill(STATE)
+    return undo
+
+
+def another_user(path):
+    os.chown(path, 12345, -1)
+
+
+# Of the file: the counts stay, and are added when nothing stands in the way any more.
+OF_THE_FILE = {"a folder": lambda: os.mkdir(FILE), "a pipe": lambda: os.mkfifo(FILE), "locked": lock,
+               "a link": lambda: os.symlink(folder + "/elsewhere", FILE),
+               "a link that leads nowhere": lambda: os.symlink("/nowhere/at/all", FILE)}
+# Of its folder: nothing can be kept.
+OF_THE_FOLDER = {"a file": lambda: (os.rmdir(STATE), write(folder + "/state", "mmtune", "")),
+                 "a link into nowhere": lambda: (os.rmdir(STATE), os.symlink("/nowhere/at/all", STATE)),
+                 "for others to write": lambda: os.chmod(STATE, 0o777)}
+if os.geteuid() == 0:
+    OF_THE_FILE["of another user"] = lambda: (write(STATE, STEM + ".jsonl", ""), another_user(FILE))
+    OF_THE_FOLDER.update({"a folder of another user": lambda: another_user(STATE), "read-only": lambda: mount("-o", "ro"),
+                          "full": full})
+
+
+def clear():
+    for it in locks:
+        it.close()
+    locks.clear()
+    for path in FILE, STATE:
+        if os.path.islink(path) or (os.path.exists(path) and not os.path.isdir(path)):
+            os.remove(path)
+    if os.path.isdir(FILE):
+        os.rmdir(FILE)
+
+
+def test_obstacles():
+    words = [PROGRAMS + "/products", str(ROUNDS), "one"]
+    for what, put in [*OF_THE_FILE.items(), *OF_THE_FOLDER.items()]:
+        shutil.rmtree(folder + "/state", ignore_errors=True)
+        os.makedirs(STATE, 0o700)
+        undo = put()
+        if undo is None and what in ("read-only", "full"):
+            continue  # no file system may be mounted here
+        _, _, said = run(MMTUNE, "run", "--record", "--", *words)
+        check(f"recorded {ROUNDS} calls of 1 kind on {STEM}" in said, f"{what}: {said}")
+        check(said.count(STATE) >= 2 and "not in the recording: " in said and "no call" not in said, f"{what}: {said}")
+        if callable(undo):
+            undo()
+        clear()
+        if what in OF_THE_FILE:
+            again = subprocess.run([MMTUNE, "recorded"], capture_output=True, text=True, env=environment, check=False)
+            check(f"{ROUNDS} recorded" in again.stdout, f"{what}, gone: {again}")
+            check(not os.listdir(STATE + "/counts"), f"{what}: counts are left")
+    shutil.rmtree(folder + "/state", ignore_errors=True)
+
+
 for client, command in CLIENTS.items():
     test_record(client, [*command, str(ROUNDS)], 1)
 test_record("fork", [*CLIENTS["linked"], str(ROUNDS), "fork"], 2)
 test_record("several at once", ["sh", "-c", f"for i in 1 2 3 4; do {CLIENTS['dlsym'][0]} {ROUNDS} & done; wait"], 4)
 test_serve()
+test_obstacles()
 test_commands()
 end("programs recorded and served", folder)
