@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Bad moments of the machine, from outside: run_moments.py MMTUNE PART [OPTION...]
 
-  kills [N]      kill -9 at N random instants, half of them on workers; default: 10
+  kills LIBRARY [N [SEED]]
+                 kill -9 at N random instants of all phases, half of them on workers; default: 6. LIBRARY is a BLAS,
+                 that verdicts are beside
   full LIBRARY N a disk that is full at N places of a run, and under the cache alone; the
                  library is emulation/fake/full_disk.c
   spaces         two PID namespaces share a cache and its folders; root alone can make them
@@ -122,43 +124,52 @@ def kill(pid):
         return False
 
 
-def kill_at_random(device, path, shape, dice, budget):
-    """A run of which a worker is killed at one instant, and the tuner at a later one. Returns how
-    many of both; a run that ends by itself had no more instants."""
-    process = start(tune_words(device, path, shape, budget, "--seed", str(dice.randrange(1000))))
-    workers = tuners = 0
-    if dice.random() < 0.6:  # begins slowly on a machine that has other work
-        for line in process.stdout:
-            if '"result"' in line:
-                break
-    time.sleep(dice.uniform(0.1, 3))
+def record_words(device, path, recording):
+    """All that a run may do: verdicts of a program's calls, a search, finals, fits."""
+    return ["--device", device, "-o", path, "--recorded", recording, "--template", "tiled", "--search", "random",
+            "--budget", "3c", "--json"]
+
+
+def kill_in_phase(words, dice, most):
+    """A run in which a worker, or the tuner, is killed at some time behind one of its events. Returns whom it met, and
+    the event; nobody where the run was over."""
+    process = start(words)
+    wanted, event = dice.randrange(most), "start"
+    for number, line in enumerate(process.stdout):
+        event = json.loads(line)["event"]
+        if number == wanted:
+            break
+    time.sleep(dice.expovariate(3))
     mine = workers_of(process.pid)
-    if mine and kill(dice.choice(mine)):
-        workers = 1
-    time.sleep(dice.uniform(0, 3))
-    if process.poll() is None:
+    met = None
+    if dice.random() < 0.5:
+        met = "worker" if mine and kill(dice.choice(mine)) else None
+    elif process.poll() is None:
         process.kill()
-        tuners = 1
+        met = "tuner"
     said = process.communicate()[1]
     check(process.returncode in (0, -signal.SIGKILL), f"ended with {process.returncode}: {said}")
-    return workers, tuners
+    return met, event
 
 
 def test_kills():
-    count = int(OPTIONS[0]) if OPTIONS else 10
-    device, dice = need_cpu_device(MMTUNE, environment), random.Random(int(OPTIONS[1]) if len(OPTIONS) > 1 else 1)
-    workers = tuners = runs = 0
-    kept = {}
-    while workers < count // 2 or tuners < count - count // 2:
+    library, count = os.path.abspath(OPTIONS[0]), int(OPTIONS[1]) if len(OPTIONS) > 1 else 6
+    device, dice = need_cpu_device(MMTUNE, environment), random.Random(int(OPTIONS[2]) if len(OPTIONS) > 2 else 1)
+    met, kept = {}, {}
+    runs = 0
+    while sum(met.values()) < count:
         shape = SHAPES[runs // 40 % len(SHAPES)]
         path = f"{folder}/{shape}.json"
-        if path not in kept:  # so that the roofline is known
-            finish(device, path, shape)
-            kept[path] = lines_of(path)
-        done = kill_at_random(device, path, shape, dice, dice.choice(["1h", "1h", "3c"]))
-        workers, tuners, runs = workers + done[0], tuners + done[1], runs + 1
+        recording = folder + "/calls.jsonl"
+        with open(recording, "w", encoding="utf-8") as f:
+            f.write(json.dumps({"call": "gemm f32 nn " + shape, "client": "blas", "library": os.path.basename(library),
+                                "path": library, "fates": {"recorded": 10}, "timed": 10, "ns": 10**9}) + "\n")
+        words = record_words(device, path, recording)
+        whom, event = kill_in_phase(words, dice, 12)
+        if whom:
+            met[whom, event] = met.get((whom, event), 0) + 1
+        runs += 1
         kept[path] = check_journal(path, kept.get(path, []))
-        print(f"run {runs}: {done[0]} workers, {done[1]} tuners", flush=True)
     for path, before in kept.items():
         finish(device, path, os.path.basename(path)[:-len(".json")])
         check_journal(path, before)
@@ -167,8 +178,9 @@ def test_kills():
         check(not bad, f"a kill from outside is no kernel's fault: {bad}")
     left = os.listdir(folder + "/cache/mmtune")
     check(not [name for name in left if not name.endswith((".bin", ".tmp"))], f"folders are swept away: {left}")
-    print(f"{workers} workers and {tuners} tuners were killed in {runs} runs; "
-          f"{sum(len(lines) - 1 for lines in kept.values())} results stand")
+    for (whom, event), times in sorted(met.items()):
+        print(f"{times} times the {whom} behind {event}")
+    print(f"{sum(met.values())} kills in {runs} runs; {sum(len(lines) - 1 for lines in kept.values())} results stand")
 
 
 # ---- full disks -----------------------------------------------------------------------------
