@@ -49,10 +49,12 @@ int cublasLtMatrixLayoutSetAttribute(void *layout, int attribute, const void *va
     X(count, 1) X(threads, 1) X(capture, 0) X(fork, 0)                                   \
     X(until, 0)    /* goes on, once counted, until the card has launched something */    \
     X(leave, 0)    /* the process ends while threads call */                             \
+    X(compiling, 0) /* waits, once counted, until the stand-in NVRTC has begun */        \
     X(share, 0)    /* one handle for all threads */                                      \
     X(keep, 0)     /* the handle of the call before */                                   \
     X(foreign, 0)  /* the context is none of a device's primary ones */                  \
     X(card, 0)     /* its number */                                                     \
+    X(reset, 0)    /* it is reset before */                                              \
     X(destroy, 0)  /* the handle, at last */                                             \
     X(within, 0)   /* so many CALLs behind this one, while the library destroys it */
 /* clang-format on */
@@ -398,6 +400,8 @@ static void *run(void *argument)
         free(it.c.freed);
         free(it.expected.freed);
     }
+    while (is->compiling != 0 && access(getenv("MMT_FAKE_NVRTC_LOG"), F_OK))
+        usleep(1000);
     if (is->destroy != 0)
         destroy(&it);
     return NULL;
@@ -455,6 +459,12 @@ static void enter_card(int ordinal)
     need(!retain(&context, ordinal) && !set(context), "no such card");
 }
 
+static void reset_card(int ordinal)
+{
+    int (*reset)(int) = (int (*)(int)) of_driver("cuDevicePrimaryCtxReset_v2");
+    need(!reset(ordinal), "the card cannot be reset");
+}
+
 static void run_text(char *text)
 {
     struct call *call = calloc(1, sizeof *call); /* threads may be left with it */
@@ -466,6 +476,8 @@ static void run_text(char *text)
         enter_foreign();
     if (call->is.card != 0)
         enter_card((int) call->is.card);
+    if (call->is.reset != 0)
+        reset_card((int) call->is.card);
     if (call->is.capture != 0)
         *(int *) of_driver("fake_capture") = 1;
     if (call->is.threads > 1)

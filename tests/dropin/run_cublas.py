@@ -230,6 +230,26 @@ def test_end():
             check(len(fates) == 1 and sum(*[at.values() for at in fates.values()]) > 8, f"{call}: {fates}")
 
 
+def test_slow_compiler():
+    """The process ends while a kernel is compiled for it: that is waited for, whatever the compiler has registered."""
+    learn(*[verdict(f"gemm f32 nn {12 + i}x16x20", configuration=f"tiled TILE={16 << i}") for i in range(2)])
+    for call in "n=12,compiling=1", "n=12,compiling=1,fork=1", "n=12,compiling=1,destroy=1":
+        shutil.rmtree(environment["XDG_CACHE_HOME"], ignore_errors=True)
+        if os.path.exists(folder + "/begun"):
+            os.remove(folder + "/begun")
+        fates, _, _ = run(call, MMTUNE_RUN_WAIT="", MMT_FAKE_NVRTC_MS="300", MMT_FAKE_NVRTC_LOG=folder + "/begun")
+        check(set(fates) == {("cublas", "gemm f32 nn 12x16x20")}, f"{call}: {fates}")
+
+
+def test_reset():
+    """What is computed behind a reset of the device is the library's."""
+    problem = "gemm f32 nn 12x16x20"
+    learn(verdict(problem))
+    fates, counts, _ = run("count=2", "reset=1,count=3", "count=4")
+    check(fates == {("cublas", problem): {"taken": 2, "other context": 7}} and counts["cublasSgemm_v2"] == 7,
+          f"{fates} {counts}")
+
+
 def test_fork():
     """A child of a process that had not begun is served, one of a process that had passes, and is counted."""
     problem = "gemm f32 nn 12x16x20"

@@ -24,6 +24,7 @@ struct CUfunc_st {
     struct emulate_kernel kernel;
     bool slow;    /* takes three times as long */
     bool deadly;  /* ends the process */
+    unsigned long long made; /* resets of devices before it was */
     int shared;   /* most bytes of dynamic shared memory */
     int carveout; /* percent of a multiprocessor's shared memory; -1: the driver's choice
                    */
@@ -43,6 +44,7 @@ enum { MOST_CARDS = 8, DEEPEST = 8, CAPABILITY = 75 };
 enum { SHARED = 65536, THREADS = 1024, BLOCKS = 16 }; /* of a multiprocessor */
 
 static struct CUctx_st contexts[MOST_CARDS];
+static atomic_ullong resets; /* of all devices */
 static atomic_int retained[MOST_CARDS];
 static _Thread_local CUcontext stack[DEEPEST];
 static _Thread_local int depth;
@@ -162,6 +164,23 @@ cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active)
 EXPORT(CUresult) cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
     retained[device]--;
+    return CUDA_SUCCESS;
+}
+
+/* The product does not call these two by its table of the driver. */
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice device);
+CUresult cuCtxGetId(CUcontext context, unsigned long long *id);
+
+EXPORT(CUresult) cuDevicePrimaryCtxReset_v2(CUdevice device)
+{
+    atomic_fetch_add(&resets, 1);
+    return CUDA_SUCCESS;
+}
+
+/* A context that is made anew is at the same address. */
+EXPORT(CUresult) cuCtxGetId(CUcontext context, unsigned long long *id)
+{
+    *id = 1 + (uintptr_t) context + atomic_load(&resets);
     return CUDA_SUCCESS;
 }
 
@@ -297,6 +316,7 @@ static CUresult find_function(CUfunction *out, CUmodule module, const char *name
                                 .slow = has_line(module->text, "MMT_FAKE_SLOW"),
                                 .deadly = has_line(module->text, "MMT_FAKE_DEADLY"),
                                 .carveout = -1,
+                                .made = atomic_load(&resets),
                                 .next = module->functions };
     module->functions = *out;
     return CUDA_SUCCESS;
@@ -392,7 +412,7 @@ cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned g
         .grid = { grid_x, grid_y, grid_z },
         .block = { block_x, block_y, block_z },
     };
-    if (function->deadly)
+    if (function->deadly || function->made != atomic_load(&resets))
         abort();
     pthread_mutex_lock(&lock);
     const char *why = emulate_run(&launch);
