@@ -21,6 +21,8 @@ struct mmt_device {
                                  * again, whatever other platforms are installed */
     char title[192];            /* "NVIDIA H200 (cuda:0)" */
     struct mmt_module *modules; /* that are shared, the one used last first */
+    bool any_compiler;          /* kernels that another version of the compiler has made
+                                 * serve: what was timed, in another process */
     mmt_log log;                /* NULL: nobody listens */
     void *log_context;
 };

@@ -267,6 +267,7 @@ void *mmt_keeper_run(void *argument)
     mmt_own_this_thread();
     mmt_device *device = mmt_keeper_open(calls);
     if (device) {
+        device->any_compiler = true;
         mmt_thread_relax(device);
         make_plans(calls, device);
         keep(calls);

@@ -22,15 +22,47 @@ static mmt_status emit_source(const mmt_device *device, const struct mmt_config 
     return MMT_OK;
 }
 
+/* The key of a text for an architecture, whichever compiler made what it leads to. */
+static void print_any_key(const mmt_device *device, const char *source,
+                          struct mmt_text *key)
+{
+    mmt_text_addf(key, "by any compiler for %s\n%s", device->caps.architecture, source);
+}
+
 /* With what the compiler warned of: whoever builds it again is warned again. */
-static void store_binary(const struct mmt_binary *binary, const char *key)
+static void store_binary(const mmt_device *device, const struct mmt_binary *binary,
+                         const char *source, const char *key)
 {
     struct mmt_binary stored = *binary;
+    struct mmt_binary leads = { (void *) key, strlen(key), NULL };
+    struct mmt_text any = { 0 };
     char why[256];
 
     if (!mmt_log_warns(binary->log, why))
         stored.log = NULL;
     mmt_cache_put(key, &stored);
+    print_any_key(device, source, &any);
+    if (device->caps.dialect == MMT_CUDA_CXX && !any.failed)
+        mmt_cache_put(mmt_text_string(&any), &leads);
+    mmt_text_finish(&any);
+}
+
+/* What a compiler has made of the text last, of whatever version. */
+static bool get_any(const mmt_device *device, const char *source,
+                    struct mmt_binary *binary)
+{
+    struct mmt_text any = { 0 };
+    struct mmt_binary leads;
+    print_any_key(device, source, &any);
+    bool found = !any.failed && mmt_cache_get(mmt_text_string(&any), &leads);
+    mmt_text_finish(&any);
+    if (!found)
+        return false;
+    char *key = strndup(leads.data, leads.size);
+    found = key && mmt_cache_get(key, binary);
+    free(key);
+    mmt_binary_finish(&leads);
+    return found;
 }
 
 /* The title that a text begins with, as a comment of one line, and its length. */
@@ -46,7 +78,8 @@ static mmt_status build_binary(mmt_device *device, const char *source, const cha
                                bool fresh, struct mmt_binary *binary, bool *cached,
                                mmt_error *err)
 {
-    *cached = !fresh && mmt_cache_get(key, binary);
+    *cached = !fresh && (mmt_cache_get(key, binary) ||
+                         (device->any_compiler && get_any(device, source, binary)));
     if (*cached)
         return MMT_OK;
     const double before = mmt_now();
@@ -57,7 +90,7 @@ static mmt_status build_binary(mmt_device *device, const char *source, const cha
         return status;
     title = title_of(source, &length);
     mmt_device_say(device, "compiled in %.3f s: %.*s", mmt_now() - before, length, title);
-    store_binary(binary, key);
+    store_binary(device, binary, source, key);
     return MMT_OK;
 }
 

@@ -241,6 +241,19 @@ def test_slow_compiler():
         check(set(fates) == {("cublas", "gemm f32 nn 12x16x20")}, f"{call}: {fates}")
 
 
+def test_other_compiler():
+    """What was compiled by another version of NVRTC, as the tuner's is, serves: nothing is compiled."""
+    learn(verdict("gemm f32 nn 12x16x20"))
+    for minor, compiles in ("1", True), ("2", False), ("1", False):
+        if os.path.exists(folder + "/begun"):
+            os.remove(folder + "/begun")
+        if compiles:
+            shutil.rmtree(environment["XDG_CACHE_HOME"], ignore_errors=True)
+        fates, _, _ = run("n=12", MMT_FAKE_NVRTC_MINOR=minor, MMT_FAKE_NVRTC_MS="1", MMT_FAKE_NVRTC_LOG=folder + "/begun")
+        check(list(fates.values()) == [{"taken": 1}], f"NVRTC 12.{minor}: {fates}")
+        check(os.path.exists(folder + "/begun") == compiles, f"NVRTC 12.{minor} compiles: {not compiles}")
+
+
 def test_reset():
     """What is computed behind a reset of the device is the library's."""
     problem = "gemm f32 nn 12x16x20"
