@@ -78,6 +78,28 @@ def make_home(**variables):
     return folder, environment
 
 
+def no_stand_in(folder, environment=os.environ):
+    """The environment with the machine's own OpenCL devices: Meson puts on the path what a test depends on."""
+    folders = [at for at in environment.get("LD_LIBRARY_PATH", "").split(":") if at and at != folder]
+    return dict(environment, LD_LIBRARY_PATH=":".join(folders))
+
+
+def stand_in(folder, environment=os.environ):
+    """The environment with the CPU of emulation/fake/opencl as its one OpenCL device, whose kernels are not
+    compiled. Without a folder, and where it was not built, the machine's own."""
+    there = no_stand_in(folder, environment)
+    if folder:
+        there["LD_LIBRARY_PATH"] = f"{folder}:{there['LD_LIBRARY_PATH']}".rstrip(":")
+        there.pop("POCL_CACHE_DIR", None)
+    return there
+
+
+def enter(environment):
+    """What is started from here on has that environment, unless another is given."""
+    os.environ.clear()
+    os.environ.update(environment)
+
+
 def skip(why):
     print("skipped:", why)
     sys.exit(77)
