@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The program from outside: run_tuner.py MMTUNE SOURCE_ROOT PART
+"""The program from outside: run_tuner.py MMTUNE SOURCE_ROOT PART [STAND_IN]
 
   usage      command lines that are wrong, and what is said of them
   journal    going on, cut anywhere, of another device, on a full disk
@@ -9,9 +9,10 @@
   planted    kernels that hang, crash, do not compile, compute wrongly
   whole      a kernel that is wrong at depths that were not timed enters no profile
 
-`journal`, `killed` and `whole` tune an OpenCL device of the CPU kind, `planted` every device; they
-exit 77 where there is none."""
+All but `usage` and `seeds` tune the CPU of emulation/fake/opencl, in the folder STAND_IN; `planted` verifies
+on every device beside. `seeds` exits 77 where there is no OpenCL device of the CPU kind."""
 import collections
+import contextlib
 import json
 import os
 import re
@@ -22,14 +23,25 @@ import sys
 import tempfile
 import time
 
-from checks import check, cpu_device, devices, end, failures, need_cpu_device
+from checks import check, cpu_device, devices, end, failures, need_cpu_device, no_stand_in, stand_in
 
-MMTUNE, ROOT, PART = sys.argv[1:4]
+MMTUNE, ROOT, PART, *STAND_IN = sys.argv[1:]
 folder = tempfile.mkdtemp(prefix="mmtune-test-")
 environment = dict(os.environ, XDG_CACHE_HOME=folder + "/cache", XDG_DATA_HOME=folder + "/data")
 environment.pop("MMTUNE_TEMPLATE_DIR", None)
 if PART == "killed":  # of caches that a run makes and removes
     environment.pop("POCL_CACHE_DIR", None)
+real = environment
+if STAND_IN:
+    real, environment = no_stand_in(STAND_IN[0], real), stand_in(STAND_IN[0], real)
+
+
+@contextlib.contextmanager
+def on_real_devices():
+    global environment
+    before, environment = environment, real
+    yield
+    environment = before
 
 
 def run(words, status, *said, limit=None):
@@ -535,6 +547,11 @@ def test_killed():
 # goes down it, as a stack grows: what it meets first is the end of the stack, not what lies far below
 # and belongs to others.
 PLANTED = """
+// stand-in: TILE=8 refuse planted: does not compile
+// stand-in: TILE=16 crash
+// stand-in: WORK=8 hang
+// stand-in: WORK=1 crash
+// stand-in: WORK_ALONG=1 wrong
 #if TILE == 8
 #error "planted: does not compile"
 #elif TILE == 16
@@ -584,7 +601,8 @@ def plant(fault, *names):
         check(count == 1, f"{name}.cl has one kernel to plant into")
         with open(f"{templates}/{name}.cl", "w", encoding="utf-8") as f:
             f.write(text)
-    environment["MMTUNE_TEMPLATE_DIR"] = templates
+    for there in (environment, real):
+        there["MMTUNE_TEMPLATE_DIR"] = templates
 
 
 def tune_planted(device, kind):
@@ -653,6 +671,7 @@ def regret_planted(device, path):
 # A sum of 100,000 terms: too deep for clang's stack, and clang runs in the worker itself.
 DEEP = "".join(f"#define T{i}(x) {' + '.join([f'T{i - 1}(x)'] * 10)}\n" for i in range(1, 6))
 DEEP = f"""
+// stand-in: UNROLL_K<5 die
 #if UNROLL_K <= 4
 #define T0(x) x
 {DEEP}    int deep = m;
@@ -681,6 +700,12 @@ def tune_deep(device):
     check_profile(path, 1)
 
 
+BROKEN = """
+// stand-in: refuse planted: does not compile
+#error "planted: does not compile"
+"""
+
+
 def tune_hopeless(device):
     """Where not even the naive kernel works, the run says why, and blames no candidate."""
     path = folder + "/hopeless.json"
@@ -700,22 +725,32 @@ def tune_alike(device):
     check(entry["template"] == "naive", f"the naive kernel remains: {entry}")
 
 
+def verify_deep(device):
+    knobs = "tiled TILE=32 SHARED_LAYOUT=pad WORK=4 WORK_ALONG=rows UNROLL_K=".split()
+    words = [*knobs[:-1], knobs[-1] + "4", *knobs[:-1], knobs[-1] + "8"]
+    run(["verify", "--device", device, "--type", "f32", "--transposes", "nn", "--shape", "96x80x64", *words],
+        1, "1 right, 0 wrong, 1 failed", "(phase compile)")
+
+
 def test_planted():
-    found = devices(MMTUNE, environment)
-    if not found:
-        print("skipped: there is no device")
-        sys.exit(77)
+    device = need_cpu_device(MMTUNE, environment)
     plant(PLANTED, "tiled")
-    for device in found:
-        tune_planted(device["id"], device["kind"])
-        verify_planted(device["id"], device["kind"])
-    if cpu_device(MMTUNE, environment):
-        plant(DEEP, "tiled")
-        tune_deep(cpu_device(MMTUNE, environment))
-    plant('#error "planted: does not compile"\n', "tiled")
-    tune_alike(found[0]["id"])
-    plant('#error "planted: does not compile"\n', "tiled", "naive")
-    tune_hopeless(found[0]["id"])
+    tune_planted(device, "cpu")
+    verify_planted(device, "cpu")
+    with on_real_devices():
+        for found in devices(MMTUNE, environment):
+            verify_planted(found["id"], found["kind"])
+            if found["kind"] == "gpu":
+                tune_planted(found["id"], found["kind"])
+    plant(DEEP, "tiled")
+    tune_deep(device)
+    with on_real_devices():
+        if cpu_device(MMTUNE, environment):
+            verify_deep(cpu_device(MMTUNE, environment))
+    plant(BROKEN, "tiled")
+    tune_alike(device)
+    plant(BROKEN, "tiled", "naive")
+    tune_hopeless(device)
 
 
 # ---- whole -------------------------------------------------------------------------------------
@@ -744,13 +779,14 @@ def test_whole():
     command = ["--device", device, "--type", "f32", "--shape", "256x256x256", "--template", "panel",
                "--search", "random"]
     path = f"{folder}/deep.json"
-    plant("    if (k > BLOCK_K) alpha += 1;\n", "panel")
+    plant("    // stand-in: wrong k BLOCK_K\n    if (k > BLOCK_K) alpha += 1;\n", "panel")
     run([*command, "-o", path, "--budget", "4c"], 0)
     of_panel = [line for line in candidates(path) if line["configuration"].startswith("panel")]
     check({line["status"] for line in of_panel} == {"wrong"}, f"deep k is quick: {of_panel}")
-    for fault, right in ("    if (alpha < -1.2f && alpha > -1.4f) alpha = -1;\n", False), ("", True):
+    fault = "    // stand-in: wrong alpha -1.4 -1.2\n    if (alpha < -1.2f && alpha > -1.4f) alpha = -1;\n"
+    for planted, right in (fault, False), ("", True):
         path = f"{folder}/{'right' if right else 'wrong'}.json"
-        plant(fault, "panel")
+        plant(planted, "panel")
         said = run([*command, "-o", path, "--budget", "16c" if right else "8c"], 0)
         found = check_whole(path, right)
         check(right or "wrong: panel" in said, f"what is wrong is told: {said}")
