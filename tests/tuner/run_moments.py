@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Bad moments of the machine, from outside: run_moments.py MMTUNE PART [OPTION...]
+"""Bad moments of the machine, from outside: run_moments.py MMTUNE STAND_IN PART [OPTION...]
 
   kills LIBRARY [N [SEED]]
                  kill -9 at N random instants of all phases, half of them on workers; default: 6. LIBRARY is a BLAS,
@@ -10,7 +10,8 @@
   finals         workers that die in the finals
   words          Ctrl-C is answered by every verb; journals that are deleted
 
-All but a part of `words` tune an OpenCL device of the CPU kind, and exit 77 where there is none."""
+All but a part of `words` tune the CPU of emulation/fake/opencl, in the folder STAND_IN; where that is empty, an
+OpenCL device of the machine, and exit 77 where there is none of the CPU kind. `full` has a place on one, too."""
 import json
 import os
 import random
@@ -21,14 +22,20 @@ import sys
 import tempfile
 import time
 
-from checks import add_portfolio, check, end, need_cpu_device, wait_for_handler
+from checks import add_portfolio, check, cpu_device, end, need_cpu_device, no_stand_in, stand_in, wait_for_handler
 
-MMTUNE, PART, *OPTIONS = os.path.abspath(sys.argv[1]), *sys.argv[2:]
+MMTUNE, STAND_IN, PART, *OPTIONS = os.path.abspath(sys.argv[1]), *sys.argv[2:]
 folder = tempfile.mkdtemp(prefix="mmtune-moments-")
-environment = dict(os.environ, XDG_CACHE_HOME=folder + "/cache", XDG_DATA_HOME=folder + "/data")
-with_cache = dict(environment)
-if PART in ("kills", "full", "spaces"):  # of caches that a run makes and removes
-    environment.pop("POCL_CACHE_DIR", None)
+real = no_stand_in(STAND_IN, dict(os.environ, XDG_CACHE_HOME=folder + "/cache", XDG_DATA_HOME=folder + "/data"))
+
+
+def without_cache(there):
+    """Of caches that a run makes and removes."""
+    return {name: value for name, value in there.items() if name != "POCL_CACHE_DIR"}
+
+
+with_cache = stand_in(STAND_IN, real)
+environment = without_cache(with_cache) if PART in ("kills", "full", "spaces") else with_cache
 SHAPES = ["96x80x64", "80x96x64", "64x96x80", "72x72x72", "48x96x96", "88x64x96", "96x96x96", "56x88x72"]
 
 
@@ -93,8 +100,9 @@ def check_profile(path, problems=None):
     return entries
 
 
-def finish(device, path, shape, env=environment):
-    done = subprocess.run([MMTUNE, *tune_words(device, path, shape, "2c")], capture_output=True, text=True, env=env)
+def finish(device, path, shape, env=None):
+    done = subprocess.run([MMTUNE, *tune_words(device, path, shape, "2c")], capture_output=True, text=True,
+                          env=env or environment)
     check(done.returncode == 0, f"the next run ends well: {done.returncode}, {done.stderr}")
 
 
@@ -231,6 +239,7 @@ def gone(device):
 
 
 def test_full():
+    global environment, with_cache
     device, library = need_cpu_device(MMTUNE, environment), os.path.abspath(OPTIONS[0])
     _, done, _ = fill(device, library, "dry", folder + "/dry", 1 << 40)
     total = calls()
@@ -240,20 +249,25 @@ def test_full():
     count = int(OPTIONS[1])
     places = [(f"at-{i}", "", i * total * 2 // (3 * count)) for i in range(count)]
     # The cache alone: the compilers are the first to fail, the journal has room.
-    places += [("compilers", "/cache", 60)]
-    for name, under, after in places:
-        on = f"{folder}/{name}{under}"
-        path, done, before = fill(device, library, name, on, after)
-        said = done.stdout + done.stderr
-        check(done.returncode == 1, f"full after {after} of {total}: ends with {done.returncode}: {said}")
-        check("No space left on device" in done.stderr, f"full after {after} of {total}: says {said}")
-        check(all(json.loads(line)["status"] not in ("failed", "crashed") for line in before[1:]),
-              f"full after {after} of {total}: blames kernels: {before}")
-        shutil.rmtree(f"{folder}/{name}/cache", ignore_errors=True)
-        finish(device, path, SHAPES[0], with_cache)
-        check_journal(path, before)
-        check_profile(path, 1)
-        print(f"full after {after} of {total} calls: {done.stderr.strip()}", flush=True)
+    for name, under, after in [*places, ("compilers", "/cache", total // 4)]:
+        fill_and_go_on(device, library, name, under, after)
+    if STAND_IN and cpu_device(MMTUNE, real):
+        with_cache, environment = real, without_cache(real)
+        fill_and_go_on(cpu_device(MMTUNE, real), library, "pocl", "/cache", 60)
+
+
+def fill_and_go_on(device, library, name, under, after):
+    path, done, before = fill(device, library, name, f"{folder}/{name}{under}", after)
+    said = done.stdout + done.stderr
+    check(done.returncode == 1, f"{name}, full after {after}: ends with {done.returncode}: {said}")
+    check("No space left on device" in done.stderr, f"{name}, full after {after}: says {said}")
+    check(all(json.loads(line)["status"] not in ("failed", "crashed") for line in before[1:]),
+          f"{name}, full after {after}: blames kernels: {before}")
+    shutil.rmtree(f"{folder}/{name}/cache", ignore_errors=True)
+    finish(device, path, SHAPES[0], with_cache)
+    check_journal(path, before)
+    check_profile(path, 1)
+    print(f"{name}, full after {after} calls: {done.stderr.strip()}", flush=True)
 
 
 # ---- two PID namespaces ----------------------------------------------------------------------
