@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tuning a CPU that has other work: run_busy.py MMTUNE
+"""Tuning a CPU that has other work: run_busy.py MMTUNE STAND_IN
 
 A budget that is over at once still ends with the default kernel, timed and entered. Nothing is
 killed for waiting, times are marked, and a run on a quiet machine takes them anew."""
@@ -8,10 +8,11 @@ import os
 import subprocess
 import sys
 
-from checks import check, end, make_home, need_cpu_device
+from checks import check, end, make_home, need_cpu_device, stand_in
 
-MMTUNE = sys.argv[1]
+MMTUNE, STAND_IN = sys.argv[1:3]
 folder, environment = make_home()
+environment = dict(stand_in(STAND_IN, environment), MMT_FAKE_WORKS="0.001")
 environment.pop("MMTUNE_KEEP_TIMES", None)
 device, path = need_cpu_device(MMTUNE, environment), folder + "/p.json"
 TUNE = ["--device", device, "-o", path, "--type", "f32", "--shape", "96x80x64"]
@@ -41,7 +42,7 @@ def mark_as_busy():
         f.writelines(line + "\n" for line in [header, *marked])
 
 
-# Beside two processes for each processor, which make PoCL wait.
+# Beside two processes for each processor, which make launches wait.
 others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * os.cpu_count())]
 try:
     said = tune("--budget", "0.01s", "--limit", "3")

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Files from outside: run_files.py MMTUNE SOURCE_ROOT
+"""Files from outside: run_files.py MMTUNE SOURCE_ROOT STAND_IN
 
-Pipes and links in the way, folders that others may write, a cache that is full. What needs an
-OpenCL device of the CPU kind, or a small file system, says where it is left out."""
+Pipes and links in the way, folders that others may write, a cache that is full. The CPU is
+the one of emulation/fake/opencl, in the folder STAND_IN, but on the disk that is full. What needs a
+device, or a small file system, says where it is left out."""
 import json
 import os
 import shutil
@@ -11,14 +12,15 @@ import subprocess
 import sys
 import tempfile
 
-from checks import check, cpu_device, end
+from checks import check, cpu_device, end, no_stand_in, stand_in
 
-MMTUNE, ROOT = sys.argv[1:3]
+MMTUNE, ROOT, STAND_IN = sys.argv[1:4]
 folder = tempfile.mkdtemp(prefix="mmtune-test-")
 data, cache = folder + "/data", folder + "/cache"
 environment = dict(os.environ, XDG_CACHE_HOME=cache, XDG_DATA_HOME=data)
 for name in ("MMTUNE_TEMPLATE_DIR", "MMTUNE_CACHE_LIMIT"):
     environment.pop(name, None)
+real, environment = no_stand_in(STAND_IN, environment), stand_in(STAND_IN, environment)
 PAPERS = ROOT + "/profiles/papers/"
 SMALL = ["--type", "f32", "--shape", "64x64x64", "--template", "tiled", "--budget", "1c"]
 # In a namespace of its own, so that nothing stays mounted; as a plain user where that may be.
@@ -177,6 +179,11 @@ device = cpu_device(MMTUNE, environment)
 if device:
     test_tuning(device)
     test_unwritable_cache(device)
+else:
+    print("left out: there is no OpenCL CPU device")
+environment = real
+device = cpu_device(MMTUNE, environment)
+if device:
     test_full_disk(device)
 else:
     print("left out: there is no OpenCL CPU device; pocl-opencl-icd is one")

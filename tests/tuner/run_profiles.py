@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""When a run writes its profile, and what it takes from it: run_profiles.py MMTUNE SOURCE_ROOT
+"""When a run writes its profile, and what it takes from it: run_profiles.py MMTUNE SOURCE_ROOT STAND_IN
 
-On an OpenCL device of the CPU kind; exits 77 where there is none."""
+On the CPU of emulation/fake/opencl, in the folder STAND_IN."""
 import json
 import os
 import shutil
 import subprocess
 import sys
 
-from checks import add_portfolio, check, end, make_home, need_cpu_device
+from checks import add_portfolio, check, end, make_home, need_cpu_device, stand_in
 
-MMTUNE, ROOT = sys.argv[1:3]
+MMTUNE, ROOT, STAND_IN = sys.argv[1:4]
 folder, environment = make_home()
+environment = stand_in(STAND_IN, environment)
 
 
 def run(*words, status=0, said=()):
@@ -55,7 +56,7 @@ def test_nothing_learned():
     shutil.copytree(ROOT + "/templates/kernels", templates)
     for name in ("tiled", "naive"):
         with open(f"{templates}/{name}.cl", "a", encoding="utf-8") as f:
-            f.write("#error planted\n")
+            f.write("// stand-in: refuse planted\n")
     environment["MMTUNE_TEMPLATE_DIR"] = templates
     path = folder + "/nothing.json"
     tune(path, "f32", "96x80x64", "tiled", "2c", status=1)

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""A range of m is tuned, and serves an m that was not: run_ranges.py MMTUNE SOURCE_ROOT
+"""A range of m is tuned, and serves an m that was not: run_ranges.py MMTUNE SOURCE_ROOT STAND_IN
 
-On an OpenCL device of the CPU kind; exits 77 where there is none."""
+On the CPU of emulation/fake/opencl, in the folder STAND_IN."""
 import collections
 import json
 import subprocess
 import sys
 
-from checks import check, end, make_home, need_cpu_device
+from checks import check, end, make_home, need_cpu_device, stand_in
 
-MMTUNE, ROOT = sys.argv[1:3]
+MMTUNE, ROOT, STAND_IN = sys.argv[1:4]
 folder, environment = make_home()
+environment = stand_in(STAND_IN, environment)
 path = folder + "/range.json"
 
 

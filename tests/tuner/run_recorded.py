@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What programs computed, tuned and judged: run_recorded.py PART MMTUNE FAKES [CARD]
+"""What programs computed, tuned and judged: run_recorded.py PART MMTUNE FAKES CARD|STAND_IN
 
   card   beside a stand-in cuBLAS, on a card that is not there: CARD is the folder of tests/emulation/fake/card
-  cpu    what this library's own callers computed, on an OpenCL device of the CPU kind
+  cpu    what this library's own callers computed, on the CPU of emulation/fake/opencl, in STAND_IN
 
 FAKES is the folder of the stand-in libraries (tests/emulation/fake)."""
 import json
@@ -10,14 +10,17 @@ import os
 import subprocess
 import sys
 
-from checks import check, end, expect, make_home, need_cpu_device, write
+from checks import check, end, expect, make_home, need_cpu_device, stand_in, write
 
 PART, MMTUNE, FAKES = sys.argv[1:4]
 CARD = sys.argv[4] if PART == "card" else None
+STAND_IN = sys.argv[4]
 folder, environment = make_home(MMTUNE_NVRTC="")
 environment.update(MMT_FAKE_CARDS=folder + "/cards", XDG_STATE_HOME=folder + "/state")
 if CARD:
     environment["LD_LIBRARY_PATH"] = ":".join((CARD, CARD + "/whole", FAKES))
+else:
+    environment = stand_in(STAND_IN, environment)
 
 
 def line(problem, client, calls, us=0.0, version="13.1.0", path="libcublas.so.13", **more):
@@ -201,5 +204,5 @@ if PART == "card":
     test_prune()
     test_options()
 else:
-    test_own_callers(need_cpu_device(MMTUNE))
+    test_own_callers(need_cpu_device(MMTUNE, environment))
 end("recorded " + PART, folder)
