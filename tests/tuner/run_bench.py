@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""mmtune bench on an OpenCL CPU, with tiny shapes: run_bench.py MMTUNE FAKES
+"""mmtune bench on an OpenCL CPU, with tiny shapes: run_bench.py MMTUNE FAKES STAND_IN
 
-FAKES is the folder of a wrong OpenBLAS, which must be found out."""
+FAKES is the folder of a wrong OpenBLAS, which must be found out. The CPU is the one of emulation/fake/opencl,
+in the folder STAND_IN; CLBlast is beside a real one."""
 import csv
 import json
 import math
@@ -11,9 +12,9 @@ import sys
 import tempfile
 import time
 
-from checks import check, end, need_cpu_device
+from checks import check, cpu_device, end, enter, need_cpu_device, no_stand_in, stand_in
 
-program, fakes = sys.argv[1:]
+program, fakes, folder_of_stand_in = sys.argv[1:]
 
 
 def bench(*words, fake=False, data=None):
@@ -187,19 +188,27 @@ def check_wrong(device):
     check(done.returncode == 1 and not result["means"], "and no mean")
 
 
+real = no_stand_in(folder_of_stand_in)
+enter(stand_in(folder_of_stand_in))
 device = need_cpu_device(program)
 check_usage()
 with tempfile.TemporaryDirectory() as temporary:
-    for library in check_libraries(device, temporary, 8, "--shape", "33x17x65",
-                                   "--transposes", "nn,nt,tn,tt", "--ld", "packed,odd"):
-        print("%s: %s" % (library["name"], library["what"]))
+    check_libraries(device, temporary, 8, "--shape", "33x17x65", "--transposes", "nn,nt,tn,tt",
+                    "--ld", "packed,odd")
     check_libraries(device, temporary, 4, "--shape", "24x40x16x3", "--type", "f64,i32",
                     "--transposes", "nt,tn")
 with tempfile.TemporaryDirectory() as temporary:
-    check_tuned(device, temporary)
     check_killed(device, temporary)
     check_unwritable(device, temporary)
     check_profiles(device, temporary)
 check_missing(device)
 check_wrong(device)
+enter(real)
+device = cpu_device(program)
+if device:
+    with tempfile.TemporaryDirectory() as temporary:
+        for library in check_libraries(device, temporary, 2, "--shape", "33x17x65", "--transposes", "nt",
+                                       "--ld", "packed,odd"):
+            print("%s: %s" % (library["name"], library["what"]))
+        check_tuned(device, temporary)
 end("bench")

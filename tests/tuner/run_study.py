@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""mmtune study on an OpenCL CPU, with small sizes: run_study.py PART MMTUNE PAPERS [LAYER]
+"""mmtune study on an OpenCL CPU, with small sizes: run_study.py PART MMTUNE PAPERS [STAND_IN [LAYER]]
 
 PART is quick (few kernels are built), papers (blocks of 256, what is printed, two cards) or
-whole, for the others. PAPERS is the folder of the papers' profiles, LAYER an OpenCL layer that
-hides double precision."""
+whole, for the others: most of these on the CPU of emulation/fake/opencl, in the folder
+STAND_IN. PAPERS is the folder of the papers' profiles, LAYER an OpenCL layer that hides double
+precision."""
 import csv
 import json
 import os
@@ -13,10 +14,10 @@ import subprocess
 import sys
 import tempfile
 
-from checks import check, end
+from checks import check, cpu_device, end, enter, no_stand_in, stand_in
 
 part, program, papers = sys.argv[1:4]
-layer = sys.argv[4] if len(sys.argv) > 4 else None
+folder_of_stand_in, layer = [*sys.argv[4:6], None, None][:2]
 
 
 def study(*words, env=None):
@@ -475,11 +476,13 @@ def check_cg_steps(device, folder):
           "well %s, ill %s" % (well, ill))
 
 
-def check_few_threads(device, folder):
+FEW_THREADS = (["longvector", "--sizes", "10,30"], ["pyramid", "--sizes", "32"], ["cg", "--sizes", "5,40"])
+
+
+def check_few_threads(device, folder, studies=FEW_THREADS):
     """Grids and solvers where a block may have no more than 256 threads."""
     env = dict(os.environ, POCL_MAX_WORK_GROUP_SIZE="256")
-    for words in (["longvector", "--sizes", "10,30"], ["pyramid", "--sizes", "32"],
-                  ["cg", "--sizes", "5,40"]):
+    for words in studies:
         done = study(*words, "--device", device, "--out", os.path.join(folder, "few"), env=env)
         check(done.returncode == 0, "256 threads, %s: %s" % (words, done.stderr))
 
@@ -526,23 +529,26 @@ def check_script(device, folder):
     check(call("none").returncode == 2, "usage")
 
 
-device = cpu()
 if part == "quick":
+    device = cpu()
     check_usage(device)
     with tempfile.TemporaryDirectory() as temporary:
         check_memory(device, temporary)
         check_cards(temporary)
     end("study quick")
 if part == "papers":
+    device = cpu()
     with tempfile.TemporaryDirectory() as temporary:
         check_blocks(device, temporary)
         check_published(device, temporary)
         check_gts250(device, temporary)
         check_cards_of_runs(device, temporary)
     end("study papers")
+real = no_stand_in(folder_of_stand_in)
+enter(dict(stand_in(folder_of_stand_in), MMT_FAKE_WAITS="1"))
+device = cpu()
 with tempfile.TemporaryDirectory() as temporary:
     check_ladder(device, temporary)
-    check_no_double(device, temporary)
     check_addition(device, temporary)
     check_longvector(device, temporary)
     check_pyramid(device, temporary)
@@ -552,4 +558,10 @@ with tempfile.TemporaryDirectory() as temporary:
     check_pictures(temporary)
 with tempfile.TemporaryDirectory() as temporary:
     check_script(device, temporary)
+enter(real)
+device = cpu_device(program)
+if device:
+    with tempfile.TemporaryDirectory() as temporary:
+        check_no_double(device, temporary)
+        check_few_threads(device, temporary, [["cg", "--sizes", "5"]])
 end("study")
