@@ -794,6 +794,11 @@ def test_whole():
         run([*command, "-o", path, "--budget", "1c"], 0)
         again = check_whole(path, right)
         check(found.items() <= again.items(), f"what was verified stays: {found}, {again}")
+    path = f"{folder}/none.json"
+    plant(fault, "panel", "naive")
+    run([*command, "-o", path, "--budget", "3c"], 1, "3 wrong")
+    check({line["status"] for line in wholes(path)} == {"wrong"}, f"all were entered, and wrong: {wholes(path)}")
+    check_profile(path, 0)
 
 
 {"usage": test_usage, "journal": test_journal, "learned": test_learned, "seeds": test_seeds, "killed": test_killed,

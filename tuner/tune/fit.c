@@ -58,6 +58,7 @@ static bool is_refuted(const struct mmt_run *run, const struct mmt_range *range)
 void mmt_tune_drop_refuted(struct mmt_run *run)
 {
     struct mmt_profile *p = run->files.profile;
+    const size_t entries = p->num_entries;
     size_t left = 0;
     for (size_t i = 0; i < p->num_portfolio; i++) {
         refute_kernel(run, &p->portfolio[i]);
@@ -71,6 +72,7 @@ void mmt_tune_drop_refuted(struct mmt_run *run)
                               &p->entries[i].config) != MMT_WHOLE_WRONG)
             p->entries[left++] = p->entries[i];
     p->num_entries = left;
+    run->files.refuted = run->files.refuted || left < entries;
     left = 0;
     for (size_t i = 0; i < p->num_verdicts; i++)
         if (mmt_journal_whole(run->files.journal, &p->verdicts[i].call.problem,
@@ -84,14 +86,15 @@ void mmt_tune_drop_refuted(struct mmt_run *run)
     p->num_ranges = left;
 }
 
-/* Whether this run adds anything to the profile that stands there: one that tried nothing
- * leaves it alone, and one that timed nothing makes none. */
+/* Whether this run changes the profile that stands there: one that tried nothing leaves
+ * it alone, and one that timed nothing makes none. Where all that it had was found wrong,
+ * an empty one takes its place. */
 static bool has_learned(const struct mmt_run *run)
 {
     const struct mmt_profile *p = run->files.profile;
     return (mmt_journal_count(run->files.journal) > run->files.known ||
             run->library.taken || run->recorded.taken) &&
-           (p->num_entries || p->num_portfolio || p->num_verdicts);
+           (p->num_entries || p->num_portfolio || p->num_verdicts || run->files.refuted);
 }
 
 mmt_status mmt_tune_update(struct mmt_run *run, bool last, mmt_error *err)

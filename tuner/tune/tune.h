@@ -122,6 +122,7 @@ struct mmt_run_files {
     size_t known; /* the journal's records when the run began */
     size_t told;  /* bytes of the journal's notes that were said */
     struct mmt_profile *profile;
+    bool refuted;                 /* it had entries that were found wrong */
     struct mmt_profile *other;    /* of --with; NULL: none */
     struct mmt_profile *layers;   /* what is known of such a device; NULL: nothing */
     char *path;                   /* of the profile; malloc'ed */

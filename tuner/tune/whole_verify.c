@@ -117,6 +117,7 @@ static mmt_status replace_winner(struct mmt_run *run, const mmt_problem *problem
     mmt_tune_drop_refuted(run);
     mmt_status status =
         mmt_tune_finals(run, problem, run->clock.finish, &next, &found, err);
+    run->found = run->found && found;
     if (!status && found)
         status = mmt_tune_enter(run, problem, &next, err);
     if (!status && found)
