@@ -182,7 +182,7 @@ static mmt_status place_in_fence(struct mmt_session *session, struct placed *pla
     const struct mmt_image *image = placed->image;
     const size_t extent = image->end - image->start;
     mmt_status status =
-        mmt_fence_create(session->device, extent, GUARD, &placed->fence, err);
+        mmt_fence_create(session->device, extent, GUARD, false, &placed->fence, err);
     if (status != MMT_OK)
         return status;
     const size_t size = mmt_fence_size(placed->fence), rest = size - extent;

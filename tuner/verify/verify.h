@@ -50,6 +50,8 @@
 struct mmt_judgement {
     bool right;
     int checks;       /* trials that ran */
+    int skipped;      /* and that the device has no memory for */
+    char skip[256];   /* why the last of these was; "" */
     char check[32];   /* the check that the candidate failed; "" where right */
     char reason[256]; /* what was found and what would have been right */
 };
