@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import operator
 import sys
 from typing import Any, Callable, Optional
 
-from ._errors import ArgumentError, ArgumentTypeError
+from ._dlpack import Lent, borrow
+from ._errors import ArgumentError, ArgumentTypeError, Error
 from ._layout import View, row_major
+from ._library import BYTES
 
 NAMES = {"float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "int8": "i8", "int32": "i32",
          "float8_e4m3fn": "f8e4m3", "float8_e5m2": "f8e5m2"}
@@ -50,6 +53,10 @@ class Kind:
     host = False
     """Whether its elements may be copied on the host; then the device is the caller's to choose."""
     is_torch = False
+    exports: Optional[type] = None
+    """The class of what stands for its arrays; None: they are looked at themselves."""
+    waits = False
+    """Whether the call waits for a product on a device."""
 
     def __init__(self) -> None:
         self.entries: dict[Any, Callable[..., Any]] = {}
@@ -112,10 +119,9 @@ def numpy_dtype(code: str) -> Any:
     return numpy.dtype(name)
 
 
-def _strides(array: Any) -> tuple[int, ...]:
-    """In elements. What is no whole number of them, as of a record's member, is negative: no layout has that."""
-    size = array.itemsize
-    return tuple(step // size if step % size == 0 else -(abs(step) // size) for step in array.strides)
+def _in_elements(strides: tuple[int, ...], size: int) -> tuple[int, ...]:
+    """Of strides in bytes. What is no whole number of them, as of a record's member, is negative: no layout has it."""
+    return tuple(step // size if step % size == 0 else -(abs(step) // size) for step in strides)
 
 
 class NumpyKind(Kind):
@@ -126,7 +132,7 @@ class NumpyKind(Kind):
                 (array.shape, array.strides, array.dtype, array.flags.writeable))
 
     def view(self, array: Any, name: str) -> View:
-        return View(array.shape, _strides(array), _type_of_elements(array.dtype, name))
+        return View(array.shape, _in_elements(array.strides, array.itemsize), _type_of_elements(array.dtype, name))
 
     def empty(self, shape: tuple[int, ...], code: str, like: Any) -> Any:
         import numpy
@@ -230,7 +236,7 @@ class CupyKind(Kind):
         return data.ptr, (array.shape, array.strides, array.dtype, data.device_id)
 
     def view(self, array: Any, name: str) -> View:
-        return View(array.shape, _strides(array), _type_of_elements(array.dtype, name))
+        return View(array.shape, _in_elements(array.strides, array.itemsize), _type_of_elements(array.dtype, name))
 
     def device_of(self, signature: Any) -> int:
         return int(signature[3])
@@ -248,65 +254,116 @@ class CupyKind(Kind):
         return held, held.data.ptr
 
 
-# ---- DLPack -----------------------------------------------------------------------------------------
+# ---- memory that other libraries lend ---------------------------------------------------------------
 
 
-class _DLTensor(ctypes.Structure):
-    """DLTensor of DLPack 0.8 and, behind no version, of 1.0."""
-    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
-                ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
-                ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
-                ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
+class Export:
+    """An array's memory, shape and type, asked for once: what is checked is what is used.
+
+    array    the array itself
+    address  of its first element
+    view     its shape, strides and type
+    place    the CUDA ordinal; -1: host memory
+    lent     DLPack's tensor, whose memory stays as long as this object; None: the array itself must stay
+    """
+    __slots__ = ("array", "address", "view", "place", "lent")
+
+    def __init__(self, array: Any, address: int, view: View, place: int, lent: Any = None) -> None:
+        self.array, self.address, self.view, self.place, self.lent = array, address, view, place, lent
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        size = BYTES[self.view.type]
+        return {"version": 3, "data": (self.address, False), "shape": self.view.shape, "typestr": f"|V{size}",
+                "strides": tuple(step * size for step in self.view.strides)}
+
+    def numpy(self) -> Any:
+        """NumPy's array of this host memory, which keeps it."""
+        import numpy
+        dtype = numpy_dtype(self.view.type)
+        if 0 in self.view.shape:
+            return numpy.empty(self.view.shape, dtype)
+        return numpy.asarray(self).view(dtype)
 
 
-_capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_capsule_pointer.restype = ctypes.c_void_p
-_capsule_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-_CUDA, _CUDA_MANAGED = 2, 13
+class ExportKind(Kind):
+    """Arrays that are multiplied by an Export of theirs, of the class `exports`; the methods of a Kind take these."""
+
+    exports: type[Export]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.exports = type("Export", (Export,), {"__slots__": ()})
+        _kinds[self.exports] = self
+
+    def export(self, array: Any, name: str, stream: int) -> Export:
+        """The array's memory for work on that CUDA stream, where it is on a device; errors speak of it by its name.
+        It is written where the name is "out"."""
+        try:
+            return self._export(array, name, stream)
+        except Error:
+            raise
+        except Exception as error:
+            raise ArgumentError(f"{name} does not export its memory: {type(error).__name__}: {error}", name) from error
+
+    def _export(self, array: Any, name: str, stream: int) -> Export:
+        raise NotImplementedError
+
+    def look(self, array: Export) -> tuple[int, Any]:
+        return array.address, (array.view, array.place)
+
+    def view(self, array: Export, name: str) -> View:
+        return array.view
+
+    def device_of(self, signature: Any) -> int:
+        return int(signature[1])
+
+
+_CUDA = (2, 13)  # memory of a device, and such that CUDA moves
 _HOST = (1, 3)  # memory of the CPU, and such that CUDA pinned
 _DL_TYPES = {(0, 8): "i8", (0, 32): "i32", (2, 16): "f16", (2, 32): "f32", (2, 64): "f64", (4, 16): "bf16",
              (10, 8): "f8e4m3", (12, 8): "f8e5m2"}
 
 
-def _read_capsule(capsule: Any) -> tuple[int, View, tuple[int, int]]:
-    """Address, view and (device type, ordinal) of a capsule, which stays its maker's."""
-    it = _DLTensor.from_address(_capsule_pointer(capsule, b"dltensor"))
-    code = _DL_TYPES.get((it.code, it.bits)) if it.lanes == 1 else None
-    if code is None:
-        raise ArgumentTypeError(f"an array has elements of DLPack's type {it.code} with {it.bits} bits; mmtune "
-                                f"multiplies {ALL_NAMES}", "dtype")
-    shape = tuple(it.shape[:it.ndim])
-    strides = tuple(it.strides[:it.ndim]) if it.strides else row_major(shape)
-    return (it.data or 0) + it.byte_offset, View(shape, strides, code), (it.device_type, it.device_id)
+def _place_of(kind: int, ordinal: int, name: str) -> int:
+    """The CUDA ordinal of a device of DLPack; -1: host memory."""
+    if kind in _HOST:
+        return -1
+    if kind not in _CUDA or ordinal < 0:
+        raise ArgumentError(f"{name} is on a device of DLPack's type {kind}, number {ordinal}; mmtune takes those of "
+                            "CUDA (2, 13) and of the CPU (1, 3)", name)
+    return ordinal
 
 
-class DlpackKind(Kind):
-    """Any library whose arrays have __dlpack__; it cannot make some."""
+class DlpackKind(ExportKind):
+    """Any library whose arrays have __dlpack__; it cannot make some.
 
-    def look(self, array: Any) -> tuple[int, Any]:
-        kind, _ = array.__dlpack_device__()
-        # The stream that the work will be on, so that the array is ready there: the default stream is 1.
-        capsule = array.__dlpack__(stream=1) if kind in (_CUDA, _CUDA_MANAGED) else array.__dlpack__()
-        address, view, device = _read_capsule(capsule)
-        return address, (view, device)
+    A product is waited for: until then the memory is lent, and no library is told when another's work is done."""
+    waits = True
 
-    def view(self, array: Any, name: str) -> View:
-        if hasattr(array, "dtype"):
-            _type_of_elements(array.dtype, name)
-        try:
-            view: View = self.look(array)[1][0]
-        except BufferError as error:
-            raise ArgumentError(f"{name} cannot be exported by __dlpack__: {error}", name) from None
-        return view
+    def _export(self, array: Any, name: str, stream: int) -> Export:
+        place = _place_of(*map(operator.index, array.__dlpack_device__()), name)
+        at = None if place < 0 else stream
+        lent = borrow(array, at, name == "out")
+        tensor = lent.tensor
+        if name == "out":
+            self._check_written(array, lent, at)
+        code = _DL_TYPES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
+        if code is None:
+            raise ArgumentTypeError(f"{name} has elements of DLPack's type {tensor.code} with {tensor.bits} bits and "
+                                    f"{tensor.lanes} lanes; mmtune multiplies {ALL_NAMES}", name)
+        shape = tuple(tensor.shape[:tensor.ndim])
+        strides = tuple(tensor.strides[:tensor.ndim]) if tensor.strides else row_major(shape)
+        return self.exports(array, (tensor.data or 0) + tensor.byte_offset, View(shape, strides, code), place, lent)
 
-    def device_of(self, signature: Any) -> int:
-        kind, ordinal = signature[1]
-        if kind in _HOST:
-            return -1
-        if kind not in (_CUDA, _CUDA_MANAGED):
-            raise ArgumentError(f"an array is on a device of DLPack's type {kind}; mmtune takes CUDA's (2, 13) and "
-                                "the CPU's (1, 3)", "device")
-        return int(ordinal)
+    def _check_written(self, array: Any, lent: Lent, stream: Optional[int]) -> None:
+        """Refuses memory that is not to be written, and a copy. A capsule of DLPack 0 has no flags: there two exports
+        at different addresses tell."""
+        if lent.read_only:
+            raise ArgumentError("out lends memory that may not be written; give another out", "out")
+        if lent.is_copy or not lent.versioned and lent.tensor.data != borrow(array, stream, True).tensor.data:
+            raise ArgumentError("out lends a copy of its elements, so that it would stay as it is; give an array that "
+                                "shares its memory by __dlpack__(copy=False)", "out")
 
 
 class JaxKind(DlpackKind):
@@ -317,51 +374,48 @@ class JaxKind(DlpackKind):
         import jax
         self.jax = jax
 
-    def look(self, array: Any) -> tuple[int, Any]:
-        array.block_until_ready()
-        return super().look(array)
-
-    def view(self, array: Any, name: str) -> View:
+    def _export(self, array: Any, name: str, stream: int) -> Export:
+        if name == "out":
+            raise ArgumentTypeError("out is an array of JAX, which does not change; leave out away", name)
         if isinstance(array, getattr(self.jax.core, "Tracer", ())):
             raise ArgumentTypeError(f"{name} is traced by jax.jit, jax.grad or another transform, and has no elements "
                                     "yet; call mmtune.matmul outside of them", name)
         if array.is_deleted():
             raise ArgumentError(f"{name} was deleted or donated", name)
-        return super().view(array, name)
+        array.block_until_ready()
+        return super()._export(array, name, stream)
 
     def empty(self, shape: tuple[int, ...], code: str, like: Any) -> Any:
         dtype = numpy_dtype(code)
-        made = self.jax.device_put(self.jax.numpy.zeros(shape, dtype), next(iter(like.devices())))
+        made = self.jax.device_put(self.jax.numpy.zeros(shape, dtype), next(iter(like.array.devices())))
         return made.block_until_ready()
+
+    def address(self, array: Any) -> int:
+        return self.export(array, "the product", _DEFAULT_STREAM).address
 
 
 _DEFAULT_STREAM = 1
+_TYPESTRS = {"<f4": "f32", "<f8": "f64", "<f2": "f16", "<i4": "i32", "|i1": "i8"}
 
 
-class CudaInterfaceKind(Kind):
+class CudaInterfaceKind(ExportKind):
     """Arrays that have __cuda_array_interface__ alone, as Numba's."""
 
-    def look(self, array: Any) -> tuple[int, Any]:
+    def _export(self, array: Any, name: str, stream: int) -> Export:
         about = array.__cuda_array_interface__
         if about.get("mask") is not None:
-            raise ArgumentTypeError("an array has a mask, which mmtune does not know")
-        if about.get("stream") not in (None, _DEFAULT_STREAM):
-            _wait_for(about["stream"])
-        return about["data"][0], (about["shape"], about.get("strides"), about["typestr"])
-
-    def view(self, array: Any, name: str) -> View:
-        if array.__cuda_array_interface__.get("mask") is not None:
             raise ArgumentTypeError(f"{name} has a mask, which mmtune does not know", name)
-        shape, strides, code = self.look(array)[1]
-        names = {"<f4": "f32", "<f8": "f64", "<f2": "f16", "<i4": "i32", "|i1": "i8"}
-        if code not in names:
-            raise ArgumentTypeError(f"{name} has elements of the type {code!r}; those of an interface are one of "
-                                    f"{', '.join(names)}", name)
-        size = int(code[2:])
-        return View(shape, tuple(s // size for s in strides) if strides else row_major(shape), names[code])
-
-    def device_of(self, signature: Any) -> int:
-        return 0 if not signature else _ordinal_of_context()
+        if about.get("stream") not in (None, stream):
+            _wait_for(about["stream"])
+        code, (address, fixed) = _TYPESTRS.get(about["typestr"]), about["data"]
+        if code is None:
+            raise ArgumentTypeError(f"{name} has elements of the type {about['typestr']!r}; those of an interface are "
+                                    f"one of {', '.join(_TYPESTRS)}", name)
+        if fixed and name == "out":
+            raise ArgumentError("out lends memory that may not be written; give another out", "out")
+        shape, strides = about["shape"], about.get("strides")
+        strides = row_major(shape) if strides is None else _in_elements(strides, BYTES[code])
+        return self.exports(array, address, View(shape, strides, code), _ordinal_of_context())
 
 
 @functools.lru_cache(maxsize=None)
@@ -390,6 +444,9 @@ def _ordinal_of_context() -> int:
 # ---- which one --------------------------------------------------------------------------------------
 
 _kinds: dict[type, Kind] = {}
+"""By classes whose objects a product looks at as they are."""
+_lenders: dict[type, Kind] = {}
+"""By classes whose objects are exported first."""
 _made: dict[type, Kind] = {}
 
 
@@ -423,7 +480,7 @@ def _refuse_class(array: Any, name: str) -> None:
 
 def kind_of(array: Any, name: str = "the array") -> Kind:
     """The kind of an array; one object for all arrays of a library. Errors speak of it by its name."""
-    found = _kinds.get(type(array))
+    found = _kinds.get(type(array)) or _lenders.get(type(array))
     if found is None:
         which = None if isinstance(array, type) else _class_of(array)
         if which is None:
@@ -431,7 +488,8 @@ def kind_of(array: Any, name: str = "the array") -> Kind:
                                     "PyTorch, CuPy or JAX is needed, or another with __dlpack__ or "
                                     "__cuda_array_interface__", name)
         _refuse_class(array, name)
-        found = _kinds[type(array)] = _made.setdefault(which, which())
+        found = _made.get(which) or _made.setdefault(which, which())
+        (_lenders if found.exports else _kinds)[type(array)] = found
     return found
 
 
@@ -441,9 +499,12 @@ def check_address(x: int, name: str) -> int:
     return x
 
 
-def device_pointer(array: Any, name: str) -> int:
-    """The address of an array on a CUDA device."""
+def device_pointer(array: Any, name: str, stream: int, held: list[Any]) -> int:
+    """The address of an array on a CUDA device. `held` gets what must stay until the work on the stream is done."""
     kind = kind_of(array, name)
+    if isinstance(kind, ExportKind):
+        array = kind.export(array, name, stream or _DEFAULT_STREAM)
+        held += [array] * kind.waits
     if not kind.host:
         pointer, signature = kind.look(array)
         if kind.device_of(signature) >= 0:

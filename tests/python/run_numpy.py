@@ -24,6 +24,8 @@ if shutil.which("ld") is None:
 
 import numpy as np  # noqa: E402
 
+from lenders import FLAGS, Lender, OldLender, unraised  # noqa: E402
+
 import mmtune  # noqa: E402
 
 rng = np.random.default_rng(1)
@@ -149,6 +151,43 @@ def test_numbers_and_overlaps():
     near(mmtune.matmul(a, b, out=record["x"], device=DEVICE), a @ b, "out is a record's member")
     a.flags.writeable = False
     product(a, b)
+
+
+class HostLender(Lender):
+    """Lends NumPy's memory, and spoils it when it is given back, where it is `spoiled`."""
+
+    def __init__(self, x, spoiled=False, **options):
+        super().__init__(x.shape, x.ctypes.data, (1, 0), [step // x.itemsize for step in x.strides], **options)
+        self.x, self.spoiled = x, spoiled
+
+    def end(self):
+        super().end()
+        if self.spoiled:
+            self.x[...] = np.nan
+
+
+class OldHostLender(HostLender):
+    keywords = OldLender.keywords
+
+
+def test_lenders():
+    """Arrays of other libraries in host memory, by DLPack."""
+    for kind in (HostLender, OldHostLender):
+        for x, y in ((made(5, 7), made(7, 3)), (made(5, 7)[::-1, ::-1], made(7, 3)[::-1]),
+                     (made(10, 14)[::2, ::2], made(7, 3))):
+            lenders, want = [kind(x, spoiled=True), kind(y, spoiled=True)], x @ y
+            near(mmtune.matmul(*lenders, device=DEVICE), want, f"arrays of {kind.__name__}")
+            check(all(lender.made == 1 and lender.deleted == 1 for lender in lenders), "asked once, and given back")
+        a, b, out = made(5, 7), made(7, 3), np.zeros((3, 5), np.float32).T
+        lender = kind(out)
+        near(mmtune.matmul(kind(a, flags=FLAGS["read only"]), kind(b), out=lender, bias=kind(b[0]), device=DEVICE).x,
+             a @ b + b[0], f"out of {kind.__name__} is written")
+        mmtune.matmul(kind(a), kind(b), out=lender, beta=-1, device=DEVICE)
+        near(out, np.broadcast_to(-b[0], (5, 3)), "and read", 1e-3)
+    before = out.copy()
+    for flag in FLAGS.values():
+        refused(ValueError, "out lends", HostLender(a), HostLender(b), out=HostLender(out, flags=flag))
+    check(np.array_equal(out, before) and not unraised, f"what is refused stays as it is: {unraised}")
 
 
 def test_words():
@@ -279,6 +318,7 @@ test_out()
 test_types()
 test_refusals()
 test_numbers_and_overlaps()
+test_lenders()
 test_words()
 test_plans()
 test_fork()
