@@ -450,44 +450,61 @@ _lenders: dict[type, Kind] = {}
 _made: dict[type, Kind] = {}
 
 
-def _is_of(array: Any, module: str, name: str) -> bool:
-    """By the library that has been imported: none is imported here."""
+_OWN = frozenset(("__array_ufunc__", "__array_function__", "__matmul__", "__mul__", "__getattribute__",
+                  "__array_interface__", "shape", "strides", "dtype", "itemsize", "flags", "data", "data_ptr", "stride",
+                  "is_contiguous", "get_device", "requires_grad"))
+"""What a subclass that is multiplied leaves as it is: what operators do, and what is asked here."""
+
+
+def _base(array: Any, module: str, name: str) -> Optional[type]:
+    """The class of a library that has been imported, if the array is of it; by its type, as __class__ may be another.
+    What JAX traces is of its Array by isinstance alone."""
     found = getattr(sys.modules.get(module), name, None)
-    return isinstance(found, type) and isinstance(array, found)
+    return found if isinstance(found, type) and (issubclass(type(array), found) or module == "jax"
+                                                 and isinstance(array, found)) else None
 
 
-def _class_of(array: Any) -> Optional[type]:
+def _class_of(array: Any) -> tuple[Optional[type], Any]:
+    """Its Kind, and the library's class whose subclasses others write; JAX's are its own."""
     for module, name, which in (("numpy", "ndarray", NumpyKind), ("torch", "Tensor", TorchKind),
                                 ("cupy", "ndarray", CupyKind), ("jax", "Array", JaxKind)):
-        if _is_of(array, module, name):
-            return which
+        base = _base(array, module, name)
+        if base:
+            return which, base if which is not JaxKind else None
     if hasattr(array, "__dlpack__") and hasattr(array, "__dlpack_device__"):
-        return DlpackKind
-    return CudaInterfaceKind if hasattr(array, "__cuda_array_interface__") else None
+        return DlpackKind, None
+    return CudaInterfaceKind if hasattr(array, "__cuda_array_interface__") else None, None
 
 
-def _refuse_class(array: Any, name: str) -> None:
-    """Subclasses whose elements are not, or not all, where the class that they are of says."""
-    if _is_of(array, "numpy.ma", "MaskedArray"):
+def _refuse_class(array: Any, base: Any, name: str) -> None:
+    """Classes whose elements are not, or not all, where their library's own class says, or mean something else."""
+    made = type(array)
+    if _base(array, "numpy.ma", "MaskedArray"):
         raise ArgumentTypeError(f"{name} has a mask, which mmtune does not know; {name}.filled() has none", name)
-    if _is_of(array, "torch", "Tensor"):
-        own = sys.modules["torch"].Tensor.__torch_dispatch__
-        if type(array).__torch_dispatch__ is not own:
-            raise ArgumentTypeError(f"{name} is a {type(array).__name__}, which has its elements elsewhere; plain "
-                                    "tensors are multiplied. torch.ops.mmtune (import mmtune.torch) goes by "
-                                    "PyTorch's dispatcher", name)
+    if _base(array, "torch", "Tensor") and made.__torch_dispatch__ is not base.__torch_dispatch__:
+        raise ArgumentTypeError(f"{name} is a {made.__name__}, which has its elements elsewhere; plain "
+                                "tensors are multiplied. torch.ops.mmtune (import mmtune.torch) goes by "
+                                "PyTorch's dispatcher", name)
+    inside = made.__mro__[:made.__mro__.index(base)] if base in made.__mro__ else ()
+    own = _OWN.intersection(*[[x for part in inside for x in vars(part)]])
+    if not base and getattr(made, "__array_ufunc__", None) is not None:
+        own = {"__array_ufunc__"}
+    if own:
+        raise ArgumentTypeError(f"{name} is a {made.__name__}, which has {', '.join(sorted(own))} of its own, as arrays "
+                                "with units have; a product would lose what that means. Give a plain array of its "
+                                "elements", name)
 
 
 def kind_of(array: Any, name: str = "the array") -> Kind:
     """The kind of an array; one object for all arrays of a library. Errors speak of it by its name."""
     found = _kinds.get(type(array)) or _lenders.get(type(array))
     if found is None:
-        which = None if isinstance(array, type) else _class_of(array)
+        which, base = (None, None) if isinstance(array, type) else _class_of(array)
         if which is None:
             raise ArgumentTypeError(f"{name} is of the type {type(array).__name__}, which is no array; one of NumPy, "
                                     "PyTorch, CuPy or JAX is needed, or another with __dlpack__ or "
                                     "__cuda_array_interface__", name)
-        _refuse_class(array, name)
+        _refuse_class(array, base, name)
         found = _made.get(which) or _made.setdefault(which, which())
         (_lenders if found.exports else _kinds)[type(array)] = found
     return found

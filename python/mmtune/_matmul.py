@@ -62,7 +62,7 @@ def matmul(a: Any, b: Any, *, out: Any = None, alpha: float = 1, beta: float = 0
     Raises ArgumentError (a ValueError), ArgumentTypeError (a TypeError), UnsupportedError and others of Error.
     """
     try:
-        kind = _kinds[a.__class__]
+        kind = _kinds[type(a)]
     except KeyError:
         kind = None
     if kind is None:
@@ -71,15 +71,19 @@ def matmul(a: Any, b: Any, *, out: Any = None, alpha: float = 1, beta: float = 0
             return _matmul_exports(kind, {"a": a, "b": b, "out": out, "bias": bias}, stream, alpha=alpha, beta=beta,
                                    activation=activation, out_dtype=out_dtype, precision=precision, device=device)
     try:
-        if b.__class__ is not a.__class__:
+        if type(b) is not type(a):
             _check_kind(kind, a, b, "b")
         at_out = at_bias = 0
         key_out = key_bias = None
         if out is not None:
+            if type(out) is not type(a):
+                _check_kind(kind, a, out, "out")
             at_out, key_out = kind.look(out)
         elif beta:
             raise ArgumentError(f"beta is {beta}, but there is no out to read; give out, or beta = 0", "beta")
         if bias is not None:
+            if type(bias) is not type(a):
+                _check_kind(kind, a, bias, "bias")
             at_bias, key_bias = kind.look(bias)
         if kind.is_torch and not ((a.requires_grad or b.requires_grad) and kind.grad()):
             # As look does, in one frame and one tuple: a tenth of what a call costs.

@@ -343,11 +343,13 @@ def check_jax():
     p = numpy.asarray(x).astype(float)
     tally.near(numpy.asarray(got).astype(float), numpy.maximum(2 * p @ p.T + numpy.asarray(bias), 0), 2 * abs(p) @ abs(p.T) + 1,
                2e-6, "behind a jitted function")
-    try:
-        mmtune.matmul(x, x.T, out=got)
-        tally.check(False, "out of JAX is refused")
-    except mmtune.ArgumentTypeError as error:
-        tally.check("does not change" in str(error), str(error))
+    for words, call in (("does not change", lambda: mmtune.matmul(x, x.T, out=got)),
+                        ("traced by jax.jit", lambda: jax.jit(lambda t: mmtune.matmul(t, t.T))(x))):
+        try:
+            call()
+            tally.check(False, f"refused: {words}")
+        except mmtune.ArgumentTypeError as error:
+            tally.check(words in str(error), str(error))
     tally.end()
 
 

@@ -153,6 +153,45 @@ def test_numbers_and_overlaps():
     product(a, b)
 
 
+class Metres(np.ndarray):
+    def __array_ufunc__(self, *arguments, **options):
+        return NotImplemented
+
+
+class Liar(np.ndarray):
+    """Says that it has more elements than it has."""
+    shape = property(lambda self: (5000, 7000))
+
+
+class Disguised:
+    """Says that it is NumPy's, and that its elements are at an address of its own."""
+    __class__ = np.ndarray
+    shape, strides, dtype, itemsize, flags = (5, 7), (28, 4), np.dtype("f4"), 4, np.zeros(1).flags
+    __array_interface__ = {"data": (4096, False)}
+
+
+class Named(np.ndarray):
+    """What it adds is no meaning."""
+    name = "a name"
+
+
+def test_classes():
+    """Subclasses keep what they mean, or are refused, also where there is a plan for arrays of their shapes."""
+    plain = {"a": made(5, 7), "b": made(7, 3), "out": np.zeros((5, 3), np.float32), "bias": made(5, 1)}
+    mmtune.matmul(**plain, device=DEVICE)
+    before = plain["out"].copy()
+    for name, x in plain.items():
+        for other, words in ((np.ma.masked_array(x, x > 0), "has a mask"), (np.asmatrix(x), "matrix, which has __"),
+                             (x.view(Metres), "Metres, which has __array_ufunc__"), (x.view(Liar), "Liar, which has shape"),
+                             (Disguised(), "Disguised")):
+            refused(TypeError, words, **{**plain, name: other})
+        mmtune.matmul(**{**plain, name: x.view(Named)}, device=DEVICE)
+    near(plain["out"], before, "a refused out stays as it is")
+    file = np.memmap(os.path.join(home, "elements"), np.float32, "w+", shape=(7, 3))
+    file[...] = plain["b"]
+    product(plain["a"], file)
+
+
 class HostLender(Lender):
     """Lends NumPy's memory, and spoils it when it is given back, where it is `spoiled`."""
 
@@ -168,6 +207,14 @@ class HostLender(Lender):
 
 class OldHostLender(HostLender):
     keywords = OldLender.keywords
+
+
+class WithUnits(HostLender):
+    __array_ufunc__ = Metres.__array_ufunc__
+
+
+class Apart(HostLender):
+    __array_ufunc__ = None
 
 
 def test_lenders():
@@ -188,6 +235,8 @@ def test_lenders():
     for flag in FLAGS.values():
         refused(ValueError, "out lends", HostLender(a), HostLender(b), out=HostLender(out, flags=flag))
     check(np.array_equal(out, before) and not unraised, f"what is refused stays as it is: {unraised}")
+    refused(TypeError, "b is a WithUnits, which has __array_ufunc__", HostLender(a), WithUnits(b))
+    near(mmtune.matmul(HostLender(a), Apart(b), device=DEVICE), a @ b, "a class that no ufunc takes")
 
 
 def test_words():
@@ -318,6 +367,7 @@ test_out()
 test_types()
 test_refusals()
 test_numbers_and_overlaps()
+test_classes()
 test_lenders()
 test_words()
 test_plans()
