@@ -6,13 +6,16 @@ tuple that can be a key: one attribute more costs each call some 50 ns.
 from __future__ import annotations
 
 import ctypes
+import errno
 import functools
+import math
+import mmap
 import operator
 import sys
 from typing import Any, Callable, Optional
 
 from ._dlpack import Lent, borrow
-from ._errors import ArgumentError, ArgumentTypeError, Error
+from ._errors import ArgumentError, ArgumentTypeError, Error, as_error
 from ._layout import View, row_major
 from ._library import BYTES
 
@@ -121,7 +124,7 @@ def numpy_dtype(code: str) -> Any:
 
 def _in_elements(strides: tuple[int, ...], size: int) -> tuple[int, ...]:
     """Of strides in bytes. What is no whole number of them, as of a record's member, is negative: no layout has it."""
-    return tuple(step // size if step % size == 0 else -(abs(step) // size) for step in strides)
+    return tuple(step // size if step % size == 0 else -max(abs(step) // size, 1) for step in strides)
 
 
 class NumpyKind(Kind):
@@ -257,6 +260,53 @@ class CupyKind(Kind):
 # ---- memory that other libraries lend ---------------------------------------------------------------
 
 
+_MOST_DIMENSIONS = 64
+
+
+def _view(name: str, shape: Any, strides: Any, code: str) -> View:
+    """What another library says, where an array can have that. Strides in elements; None: no gaps."""
+    shape = tuple(map(operator.index, shape))
+    if len(shape) > _MOST_DIMENSIONS or min(shape, default=0) < 0:
+        raise ArgumentError(f"{name} has {len(shape)} dimensions of {shape} elements; there are {_MOST_DIMENSIONS} at "
+                            "most, and no length is negative", name)
+    strides = row_major(shape) if strides is None or 0 in shape else tuple(map(operator.index, strides))
+    if len(strides) != len(shape):
+        raise ArgumentError(f"{name} has {len(shape)} dimensions and {len(strides)} strides; each has one", name)
+    return View(shape, tuple(step if size > 1 else 0 for size, step in zip(shape, strides)), code)
+
+
+def _check_memory(name: str, address: int, view: View, on_host: bool) -> None:
+    """Refuses memory that no process has, and such on the host as this one has not."""
+    if 0 in view.shape:
+        return
+    size = BYTES[view.type]
+    spans = [(length - 1) * step * size for length, step in zip(view.shape, view.strides)]
+    first, last = address + sum(x for x in spans if x < 0), address + sum(x for x in spans if x > 0) + size
+    if not 0 < first < last < 1 << 63 or math.prod(view.shape) >= 1 << 60 or on_host and not _is_mapped(first, last):
+        raise ArgumentError(f"{name} has the shape {view.shape} and strides of {view.strides} elements of {size} bytes "
+                            f"at the address {address:#x}, where there is no such memory", name)
+
+
+_msync = ctypes.CDLL(None, use_errno=True).msync
+_msync.argtypes, _MS_ASYNC = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int], 1
+
+
+def _is_mapped(first: int, last: int) -> bool:
+    """Whether all pages from one address to another are there, as far as the system tells; it does nothing else."""
+    start = first - first % mmap.PAGESIZE
+    return not _msync(start, last - start, _MS_ASYNC) or ctypes.get_errno() != errno.ENOMEM
+
+
+def _check_said(name: str, array: Any, view: View) -> None:
+    """Refuses an array that says another thing of itself than of its memory, where it says anything."""
+    count = math.prod(view.shape) * BYTES[view.type]
+    shape, dtype, size = (getattr(array, what, None) for what in ("shape", "dtype", "nbytes"))
+    if (isinstance(shape, (tuple, list)) and tuple(shape) != view.shape or _code_of(dtype) not in (None, view.type)
+            or isinstance(size, int) and size < count):
+        raise ArgumentError(f"{name} says that it has the shape {shape}, elements of {dtype} and {size} bytes, but "
+                            f"lends {view.shape} of {view.type} and {count} bytes", name)
+
+
 class Export:
     """An array's memory, shape and type, asked for once: what is checked is what is used.
 
@@ -300,7 +350,10 @@ class ExportKind(Kind):
         """The array's memory for work on that CUDA stream, where it is on a device; errors speak of it by its name.
         It is written where the name is "out"."""
         try:
-            return self._export(array, name, stream)
+            export = self._export(array, name, stream)
+            _check_memory(name, export.address, export.view, export.place < 0)
+            _check_said(name, array, export.view)
+            return export
         except Error:
             raise
         except Exception as error:
@@ -352,9 +405,17 @@ class DlpackKind(ExportKind):
         if code is None:
             raise ArgumentTypeError(f"{name} has elements of DLPack's type {tensor.code} with {tensor.bits} bits and "
                                     f"{tensor.lanes} lanes; mmtune multiplies {ALL_NAMES}", name)
-        shape = tuple(tensor.shape[:tensor.ndim])
-        strides = tuple(tensor.strides[:tensor.ndim]) if tensor.strides else row_major(shape)
-        return self.exports(array, (tensor.data or 0) + tensor.byte_offset, View(shape, strides, code), place, lent)
+        if not 0 <= tensor.ndim <= _MOST_DIMENSIONS or tensor.ndim and not tensor.shape:
+            raise ArgumentError(f"{name} has {tensor.ndim} dimensions and {'a' if tensor.shape else 'no'} shape; there "
+                                f"are {_MOST_DIMENSIONS} dimensions at most", name)
+        # A slice of a pointer that is null is a list of nulls, which crashes whoever reads it.
+        view = _view(name, tensor.shape[:tensor.ndim] if tensor.ndim else (),
+                     tensor.strides[:tensor.ndim] if tensor.strides else None, code)
+        address = tensor.data + tensor.byte_offset if tensor.data else 0
+        if place != _place_of(tensor.device_type, tensor.device_id, name):
+            raise ArgumentError(f"{name} says that it is on the device {array.__dlpack_device__()}, its memory that it "
+                                f"is on {(tensor.device_type, tensor.device_id)}", name)
+        return self.exports(array, address, view, place, lent)
 
     def _check_written(self, array: Any, lent: Lent, stream: Optional[int]) -> None:
         """Refuses memory that is not to be written, and a copy. A capsule of DLPack 0 has no flags: there two exports
@@ -406,16 +467,16 @@ class CudaInterfaceKind(ExportKind):
         if about.get("mask") is not None:
             raise ArgumentTypeError(f"{name} has a mask, which mmtune does not know", name)
         if about.get("stream") not in (None, stream):
-            _wait_for(about["stream"])
+            _wait_for(check_address(about["stream"], "stream"))
         code, (address, fixed) = _TYPESTRS.get(about["typestr"]), about["data"]
         if code is None:
             raise ArgumentTypeError(f"{name} has elements of the type {about['typestr']!r}; those of an interface are "
                                     f"one of {', '.join(_TYPESTRS)}", name)
         if fixed and name == "out":
             raise ArgumentError("out lends memory that may not be written; give another out", "out")
-        shape, strides = about["shape"], about.get("strides")
-        strides = row_major(shape) if strides is None else _in_elements(strides, BYTES[code])
-        return self.exports(array, address, View(shape, strides, code), _ordinal_of_context())
+        strides = about.get("strides")
+        view = _view(name, about["shape"], strides and _in_elements(strides, BYTES[code]), code)
+        return self.exports(array, operator.index(address or 0), view, _ordinal_of_context())
 
 
 @functools.lru_cache(maxsize=None)
@@ -456,7 +517,7 @@ _OWN = frozenset(("__array_ufunc__", "__array_function__", "__matmul__", "__mul_
 """What a subclass that is multiplied leaves as it is: what operators do, and what is asked here."""
 
 
-def _base(array: Any, module: str, name: str) -> Optional[type]:
+def base_of(array: Any, module: str, name: str) -> Optional[type]:
     """The class of a library that has been imported, if the array is of it; by its type, as __class__ may be another.
     What JAX traces is of its Array by isinstance alone."""
     found = getattr(sys.modules.get(module), name, None)
@@ -468,7 +529,7 @@ def _class_of(array: Any) -> tuple[Optional[type], Any]:
     """Its Kind, and the library's class whose subclasses others write; JAX's are its own."""
     for module, name, which in (("numpy", "ndarray", NumpyKind), ("torch", "Tensor", TorchKind),
                                 ("cupy", "ndarray", CupyKind), ("jax", "Array", JaxKind)):
-        base = _base(array, module, name)
+        base = base_of(array, module, name)
         if base:
             return which, base if which is not JaxKind else None
     if hasattr(array, "__dlpack__") and hasattr(array, "__dlpack_device__"):
@@ -479,9 +540,9 @@ def _class_of(array: Any) -> tuple[Optional[type], Any]:
 def _refuse_class(array: Any, base: Any, name: str) -> None:
     """Classes whose elements are not, or not all, where their library's own class says, or mean something else."""
     made = type(array)
-    if _base(array, "numpy.ma", "MaskedArray"):
+    if base_of(array, "numpy.ma", "MaskedArray"):
         raise ArgumentTypeError(f"{name} has a mask, which mmtune does not know; {name}.filled() has none", name)
-    if _base(array, "torch", "Tensor") and made.__torch_dispatch__ is not base.__torch_dispatch__:
+    if base_of(array, "torch", "Tensor") and made.__torch_dispatch__ is not base.__torch_dispatch__:
         raise ArgumentTypeError(f"{name} is a {made.__name__}, which has its elements elsewhere; plain "
                                 "tensors are multiplied. torch.ops.mmtune (import mmtune.torch) goes by "
                                 "PyTorch's dispatcher", name)
@@ -490,16 +551,19 @@ def _refuse_class(array: Any, base: Any, name: str) -> None:
     if not base and getattr(made, "__array_ufunc__", None) is not None:
         own = {"__array_ufunc__"}
     if own:
-        raise ArgumentTypeError(f"{name} is a {made.__name__}, which has {', '.join(sorted(own))} of its own, as arrays "
-                                "with units have; a product would lose what that means. Give a plain array of its "
-                                "elements", name)
+        raise ArgumentTypeError(f"{name} is a {made.__name__}, which has {', '.join(sorted(own))} of its own, as "
+                                "arrays with units have; a product would lose what that means. Give a plain array of "
+                                "its elements", name)
 
 
 def kind_of(array: Any, name: str = "the array") -> Kind:
     """The kind of an array; one object for all arrays of a library. Errors speak of it by its name."""
-    found = _kinds.get(type(array)) or _lenders.get(type(array))
+    try:
+        found = _kinds.get(type(array)) or _lenders.get(type(array))
+        which, base = (None, None) if found or isinstance(array, type) else _class_of(array)
+    except Exception as error:
+        raise as_error(error)
     if found is None:
-        which, base = (None, None) if isinstance(array, type) else _class_of(array)
         if which is None:
             raise ArgumentTypeError(f"{name} is of the type {type(array).__name__}, which is no array; one of NumPy, "
                                     "PyTorch, CuPy or JAX is needed, or another with __dlpack__ or "
@@ -511,9 +575,18 @@ def kind_of(array: Any, name: str = "the array") -> Kind:
 
 
 def check_address(x: int, name: str) -> int:
-    if not 0 <= x < 1 << 64:
+    if not issubclass(type(x), int) or not 0 <= x < 1 << 64:
         raise ArgumentError(f"{name} is {x}; an address has 64 bits and no sign", name)
     return x
+
+
+def look_at(kind: Kind, array: Any, name: str) -> tuple[int, Any]:
+    """kind.look, with what `view` says where that fails."""
+    try:
+        return kind.look(array)
+    except Exception as error:
+        kind.view(array, name)
+        raise as_error(error)
 
 
 def device_pointer(array: Any, name: str, stream: int, held: list[Any]) -> int:
@@ -523,7 +596,7 @@ def device_pointer(array: Any, name: str, stream: int, held: list[Any]) -> int:
         array = kind.export(array, name, stream or _DEFAULT_STREAM)
         held += [array] * kind.waits
     if not kind.host:
-        pointer, signature = kind.look(array)
+        pointer, signature = look_at(kind, array, name)
         if kind.device_of(signature) >= 0:
             return pointer
     raise ArgumentTypeError(f"{name} is an array in host memory; a plan executes on device memory: a Buffer, or an "
@@ -534,11 +607,14 @@ def stream_of(x: Any) -> int:
     """The address of a stream: an int, or an object of PyTorch, CuPy or cuda.core."""
     if isinstance(x, int):
         return check_address(x, "stream")
-    for name in ("cuda_stream", "ptr"):
-        if hasattr(x, name):
-            return int(getattr(x, name))
-    if hasattr(x, "__cuda_stream__"):
-        return int(x.__cuda_stream__()[1])
+    try:
+        for name in ("cuda_stream", "ptr"):
+            if hasattr(x, name):
+                return check_address(int(getattr(x, name)), "stream")
+        if hasattr(x, "__cuda_stream__"):
+            return check_address(int(x.__cuda_stream__()[1]), "stream")
+    except Exception as error:
+        raise as_error(error)
     raise ArgumentTypeError(f"stream is {x!r}; it is an address as an int, or a stream of PyTorch, CuPy or cuda.core",
                             "stream")
 

@@ -8,7 +8,7 @@ from typing import Any, Callable, Optional, TypeVar, Union, overload
 from . import _arrays, _library, _plan
 from ._arrays import ExportKind, JaxKind, Kind, NumpyKind, _kinds, kind_of, stream_of, type_of
 from ._device import Device, cuda_device, device as open_device
-from ._errors import ArgumentError, ArgumentTypeError, Error
+from ._errors import ArgumentError, ArgumentTypeError, Error, as_error
 from ._layout import Layout, Unfit, View, check_apart, check_distinct, extent, lay_out, row_major
 from ._library import BYTES, call
 from ._plan import Executor, Problem, check_number, new_call, options_of
@@ -63,7 +63,7 @@ def matmul(a: Any, b: Any, *, out: Any = None, alpha: float = 1, beta: float = 0
     """
     try:
         kind = _kinds[type(a)]
-    except KeyError:
+    except (KeyError, TypeError):
         kind = None
     if kind is None:
         kind = kind_of(a, "a")
@@ -104,8 +104,7 @@ def matmul(a: Any, b: Any, *, out: Any = None, alpha: float = 1, beta: float = 0
         return serve(a, b, out, bias, at_a, at_b, at_out, at_bias, alpha, beta, stream)
     except Exception as error:
         # Not by a variable: it would hold its own traceback, whose frames hold what arrays lend.
-        raise _explain(kind, a, b, out, bias, {"alpha": alpha, "beta": beta}, activation, out_dtype,
-                       device) or error from error.__cause__
+        raise _explain(error, kind, a, b, out, bias, {"alpha": alpha, "beta": beta}, activation, out_dtype, device)
 
 
 def _matmul_exports(kind: ExportKind, arrays: dict[str, Any], stream: Any, **options: Any) -> Any:
@@ -152,9 +151,9 @@ def _views(kind: Kind, arrays: dict[str, Any]) -> _Views:
     return a, b, out, bias  # type: ignore[return-value]
 
 
-def _explain(kind: Kind, a: Any, b: Any, out: Any, bias: Any, numbers: dict[str, Any], activation: Any,
-             out_dtype: Any, device: Any) -> Optional[Error]:
-    """The error that says which argument is wrong; None where none is, so that what failed says so itself."""
+def _explain(error: Exception, kind: Kind, a: Any, b: Any, out: Any, bias: Any, numbers: dict[str, Any],
+             activation: Any, out_dtype: Any, device: Any) -> Error:
+    """The error that says which argument is wrong; where none is, what failed says so itself."""
     try:
         _views(kind, {"a": a, "b": b, "out": out, "bias": bias})
         for name, number in numbers.items():
@@ -164,11 +163,12 @@ def _explain(kind: Kind, a: Any, b: Any, out: Any, bias: Any, numbers: dict[str,
             type_of(out_dtype, "out_dtype")
         if not isinstance(device, Hashable):
             raise ArgumentTypeError(f"device is {device!r}; it is a Device, a number or an id", "device")
-    except Error as error:
-        return error
+    except Error as better:
+        better.__cause__ = error.__cause__
+        return better
     except Exception:
         pass
-    return None
+    return as_error(error)
 
 
 def _check_place(kind: Kind, arrays: dict[str, Any]) -> int:

@@ -66,11 +66,13 @@ class Lender:
     """Those that __dlpack__ knows: of DLPack 0 `stream` alone."""
 
     def __init__(self, shape, at, device=(2, 0), strides=None, flags=0, version=(1, 1), named=None, deletes=True,
-                 **numbers):
+                 numbers=()):
         self.device, self.flags, self.version, self.named, self.deletes = device, flags, version, named, deletes
         strides = row_major(shape) if strides is None else strides
-        self.numbers = {"data": at, "device_type": device[0], "device_id": device[1], "ndim": len(shape), "code": 2,
-                        "bits": 32, "lanes": 1, "shape": shape, "strides": strides, **numbers}
+        self.numbers = {"data": at, "ndim": len(shape), "code": 2, "bits": 32, "lanes": 1, "shape": shape,
+                        "strides": strides, **dict(numbers)}
+        if "device_type" not in numbers:
+            self.numbers["device_type"], self.numbers["device_id"] = device
         self.made, self.deleted, self.asked, self.name = 0, 0, {}, None
 
     def end(self):
@@ -92,7 +94,7 @@ class Lender:
         held = [managed]
         for name, value in self.numbers.items():
             if name in ("shape", "strides") and value is not None:
-                held.append((c_int64 * max(len(value), 1))(*value))
+                held.append((c_int64 * 72)(*value))  # longer than said: what lies about ndim is read, too
                 value = ctypes.cast(held[-1], POINTER(c_int64))
             setattr(managed.tensor, name, value)
         if versioned:
@@ -118,3 +120,48 @@ class OldLender(Lender):
 
 class HalfLender(Lender):
     keywords = ("stream", "max_version")
+
+
+class Saying(Lender):
+    """Says of itself what a lie gives, or raises that class."""
+
+    def __init__(self, *arguments, said, **options):
+        super().__init__(*arguments, **options)
+        self.said = said
+
+    def __getattr__(self, name):
+        value = self.__dict__.get("said", {}).get(name, AttributeError)
+        if isinstance(value, type):
+            raise value(name)
+        return value
+
+
+HUGE = (1 << 31, 1 << 40, 1 << 62, (1 << 63) - 1)
+SIZES = (-1, 0, 1, 2, 48, *HUGE)
+STEPS = (-48, -1, 0, 1, 3, *HUGE, *(-x for x in HUGE))
+LIES = {"ndim": (-1 << 31, -1, 0, 1, 3, 64, 65, (1 << 31) - 1), "shape": (None,),
+        "data": (None, 1, 2, (1 << 63) - 4, (1 << 64) - 4),
+        "byte_offset": (1, 4, 1 << 40, (1 << 63) - 1, (1 << 64) - 1), "code": range(20), "bits": (0, 1, 8, 16, 64, 128),
+        "lanes": (0, 2, 65535), "device_type": range(-1, 20), "device_id": (-1, 1, 1 << 30)}
+SAID = {"shape": ((5,), (64, 48, 1), [64, 49], "x", RuntimeError), "dtype": ("float64", "complex64", 5, None),
+        "nbytes": (0, 1, -1, 1 << 70, "x")}
+DEVICES = (None, "x", (), (2,), (2, 0, 0), (2.0, 0), ("x", "y"), (1 << 70, 0), (2, -1), (1, 0), (2, 7), (8, 0))
+
+
+def liar(rng, shape, at, device):
+    """A lender that says what is not so in one to three ways."""
+    numbers = {"shape": list(shape), "strides": row_major(shape), "device_type": device[0], "device_id": device[1]}
+    options, said = {"device": device}, {}
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        kind = rng.randrange(7)
+        name = rng.choice(("shape", "strides") if kind < 2 else list(SAID) if kind == 5 else list(LIES))
+        if kind == 6:
+            options.update(rng.choice(({"version": (rng.randrange(9), 0)}, {"named": b"tensor"},
+                                       {"flags": rng.randrange(1 << 16)}, {"device": rng.choice(DEVICES)})))
+        elif kind == 5:
+            said[name] = rng.choice(SAID[name])
+        elif kind >= 2:
+            numbers[name] = rng.choice(LIES[name])
+        elif numbers[name]:
+            numbers[name][rng.randrange(len(shape))] = rng.choice(SIZES if name == "shape" else STEPS)
+    return Saying(shape, at, said=said, numbers=numbers, **options)

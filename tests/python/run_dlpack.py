@@ -2,12 +2,14 @@
 
 Which keywords __dlpack__ is asked with, what a capsule's flags and version mean, how long its memory is held, and which
 numbers are refused before a launch."""
+# pylint: disable=cell-var-from-loop
+import ctypes
 import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tuner"))
 from checks import check, end, raises, skip  # noqa: E402
-from lenders import FLAGS, HalfLender, Lender, OldLender, unraised  # noqa: E402
+from lenders import FLAGS, HalfLender, Lender, OldLender, Saying, unraised  # noqa: E402
 
 import mmtune  # noqa: E402
 from mmtune import _device  # noqa: E402
@@ -126,7 +128,7 @@ def test_copies():
         run(a, b, out)
         for lender in (Lender((64, 32), OUT, flags=FLAGS["copy"]), Copier((64, 32), OUT),
                        HalfLender((64, 32), OUT, flags=FLAGS["copy"])):
-            raises(mmtune.ArgumentError, words, lambda: run(a, b, lender))  # pylint: disable=cell-var-from-loop
+            raises(mmtune.ArgumentError, words, lambda: run(a, b, lender))
             check(lender.made and not lender.living, "what is refused is given back")
         run(Copier((64, 48), A), b, out)
         raises(mmtune.ArgumentError, "out does not export its memory: BufferError: only by a copy",
@@ -136,18 +138,34 @@ def test_copies():
 
 def test_capsules():
     a, b, out = operands()
-    wrong = mmtune.ArgumentError
+    wrong, memory = mmtune.ArgumentError, ctypes.create_string_buffer(4 * 64 * 48)
+    host = ctypes.addressof(memory)
     for lender, words in ((Lender((64, 48), A, version=(2, 0)), "the tensor is of DLPack 2; mmtune reads DLPack 1"),
                           (Lender((64, 48), A, named=b"used_dltensor"), "no capsule with a tensor that nobody"),
-                          (Lender((64, 48), A, code=5, bits=64), "a has elements of DLPack's type 5 with 64 bits"),
-                          (Lender((64, 48), A, lanes=2), "a has elements of DLPack's type"),
+                          (Lender((64, 48), A, numbers={"code": 5, "bits": 64}), "DLPack's type 5 with 64 bits"),
+                          (Lender((64, 48), A, numbers={"lanes": 2}), "a has elements of DLPack's type"),
+                          (Lender((64, 48), A, numbers={"shape": None}), "a has 2 dimensions and no shape"),
+                          (Lender((64, 48), A, numbers={"ndim": -1}), "a has -1 dimensions and a shape"),
+                          (Lender((64, 48), A, numbers={"ndim": 65}), "64 dimensions at most"),
+                          (Lender((64, 48), A, numbers={"data": None}), "where there is no such memory"),
+                          (Lender((64, 48), A, numbers={"byte_offset": 1 << 63}), "where there is no such memory"),
+                          (Lender((64, 48), A, numbers={"byte_offset": 2}), "must be a multiple of 4"),
+                          (Lender((64, 48), A, strides=(1 << 60, 1)), "where there is no such memory"),
+                          (Lender((64, -48), A, strides=(48, 1)), "no length is negative"),
+                          (Lender((64, 48), A, strides=(-48, 1)), "copy it first"),
+                          (Saying((64, 48), A, said={"shape": (64, 49)}), "says that it has the shape (64, 49)"),
+                          (Saying((64, 48), A, said={"dtype": "float64"}), "elements of float64"),
+                          (Saying((64, 48), A, said={"nbytes": 4 * 64 * 48 - 1}), "and 12287 bytes"),
+                          (Saying((64, 48), A, said={"shape": RuntimeError}), "a does not export its memory"),
+                          (Lender((64, 48), A, numbers={"device_type": 2, "device_id": 1}), "its memory that it is on"),
                           (Lender((64, 48), A, device=(7, 0)), "a is on a device of DLPack's type 7"),
                           (Lender((64, 48), A, device=(2, -1)), "type 2, number -1"),
-                          (Lender((64, 48), A, device=(1, 0)), "is on CUDA device 0, a on the host")):
-        raises(wrong, words, lambda: multiply(lender, b, out))  # pylint: disable=cell-var-from-loop
+                          (Lender((64, 48), host, device=(1, 0)), "is on CUDA device 0, a on the host"),
+                          (Lender((64, 48), A, device=(1, 0)), "where there is no such memory")):
+        raises(wrong, words, lambda: multiply(lender, b, out))
         check(lender.named or not lender.living, f"what is refused is given back: {words}")
     for answer in (None, 5, object()):
-        b.capsule = lambda versioned: answer  # pylint: disable=cell-var-from-loop
+        b.capsule = lambda versioned: answer
         raises(wrong, "b does not export its memory: TypeError: the answer is", lambda: multiply(a, b, out))
 
 

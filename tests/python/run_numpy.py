@@ -5,6 +5,7 @@ threads; tuning and profiles; and a prefix that was moved, LIBDIR in it."""
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import subprocess
@@ -24,7 +25,7 @@ if shutil.which("ld") is None:
 
 import numpy as np  # noqa: E402
 
-from lenders import FLAGS, Lender, OldLender, unraised  # noqa: E402
+from lenders import FLAGS, Lender, OldLender, liar, unraised  # noqa: E402
 
 import mmtune  # noqa: E402
 
@@ -61,7 +62,8 @@ def test_views():
     for a, b in ((made(7, 5).T, made(3, 7).T), (made(10, 14)[::2, ::2], square[1]), (made(5, 30)[:, 3:10], square[1]),
                  (square[0][::-1], square[1][:, ::-1]), (np.broadcast_to(made(7), (5, 7)), square[1]),
                  (np.lib.stride_tricks.sliding_window_view(made(11), 7), square[1]),
-                 (made(7, 2, 5).transpose(1, 2, 0), made(2, 7, 3)), (made(5, 2, 7).swapaxes(0, 1), square[1])):
+                 (made(7, 2, 5).transpose(1, 2, 0), made(2, 7, 3)), (made(5, 2, 7).swapaxes(0, 1), square[1]),
+                 (np.lib.stride_tricks.as_strided(np.ones(99, np.float32), (3, 5, 7), (2, 28, 4)), square[1])):
         product(a, b)
 
 
@@ -129,6 +131,8 @@ def test_refusals():
     refused(TypeError, "gives f32", a, b, out_dtype="f64")
     refused(ValueError, "activation is 'tanh'", a, b, activation="tanh")
     refused(ValueError, "leave stream away", a, b, stream=7)
+    refused(MemoryError, "Unable to allocate", np.broadcast_to(a[0, 0], (1 << 20, 1 << 15, 1)),
+            np.broadcast_to(a[0, 0], (1 << 20, 1, 1 << 15)))
     fixed = np.zeros((5, 3), np.float32)
     fixed.flags.writeable = False
     refused(ValueError, "may not be written", a, b, out=fixed)
@@ -182,8 +186,8 @@ def test_classes():
     before = plain["out"].copy()
     for name, x in plain.items():
         for other, words in ((np.ma.masked_array(x, x > 0), "has a mask"), (np.asmatrix(x), "matrix, which has __"),
-                             (x.view(Metres), "Metres, which has __array_ufunc__"), (x.view(Liar), "Liar, which has shape"),
-                             (Disguised(), "Disguised")):
+                             (x.view(Metres), "Metres, which has __array_ufunc__"),
+                             (x.view(Liar), "Liar, which has shape"), (Disguised(), "Disguised")):
             refused(TypeError, words, **{**plain, name: other})
         mmtune.matmul(**{**plain, name: x.view(Named)}, device=DEVICE)
     near(plain["out"], before, "a refused out stays as it is")
@@ -237,6 +241,25 @@ def test_lenders():
     check(np.array_equal(out, before) and not unraised, f"what is refused stays as it is: {unraised}")
     refused(TypeError, "b is a WithUnits, which has __array_ufunc__", HostLender(a), WithUnits(b))
     near(mmtune.matmul(HostLender(a), Apart(b), device=DEVICE), a @ b, "a class that no ufunc takes")
+
+
+def test_lies():
+    """Lies about host memory are refused, or come true inside of what is there: none of them leads out of 1 MiB but far
+    away."""
+    memory, chance = np.zeros(1 << 20, np.uint8), random.Random(2)
+    places = {"a": ((5, 7), 400), "b": ((7, 3), 500), "out": ((5, 3), 600), "bias": ((3,), 700)}
+    refusals = 0
+    for _ in range(400):
+        lied = chance.choice(list(places))
+        at = {name: (shape, memory.ctypes.data + (k << 10)) for name, (shape, k) in places.items()}
+        arrays = {name: Lender(*place, (1, 0)) for name, place in at.items()}
+        lender = arrays[lied] = liar(chance, *at[lied], (1, 0))
+        try:
+            mmtune.matmul(**arrays, device=DEVICE)
+        except mmtune.Error:
+            refusals += 1
+        check(lender.named or not lender.living, f"{lied} with {lender.numbers} that says {lender.said} is given back")
+    check(200 < refusals < 390, f"{refusals} are refused")
 
 
 def test_words():
@@ -369,6 +392,7 @@ test_refusals()
 test_numbers_and_overlaps()
 test_classes()
 test_lenders()
+test_lies()
 test_words()
 test_plans()
 test_fork()
