@@ -213,14 +213,19 @@ static long double sum_error(const mmt_problem *p, const struct dot *dot)
     return part * dot->size + 0x1.002p-10L * dot->ties;
 }
 
+/* Infinite where a kernel's own type is. */
+static long double overflow(mmt_type type, long double x)
+{
+    return isinf(mmt_number_round(type, (double) x)) ? copysignl(INFINITY, x) : x;
+}
+
 static struct mmt_answer finish_answer(const mmt_problem *p, long double x,
                                        long double bound)
 {
     static const long double steepest = 1.13L;
     long double u = mmt_number_roundoff(mmt_type_scalar(p->type));
     long double v = mmt_number_roundoff(p->out);
-    if (isinf(mmt_number_round(mmt_type_scalar(p->type), (double) x)))
-        x = copysignl(INFINITY, x);
+    x = overflow(mmt_type_scalar(p->type), x);
     struct mmt_answer answer = { apply_activation(p->activation, x), bound };
 
     if (!isfinite(x)) /* what a smooth activation makes of -infinity is left to it */
@@ -282,7 +287,7 @@ static struct mmt_answer complete_answer(const struct mmt_oracle *o,
     if (p->bias)
         bias = mmt_number_read(p->out, element_of_bias(o, i, j));
     return finish_answer(
-        p, o->alpha * dot->sum + old + bias,
+        p, overflow(scalar, o->alpha * dot->sum) + old + bias,
         fabs(o->alpha) * (sum_error(p, dot) + 4 * mmt_number_tiny(scalar)) +
             2 * u * (fabsl(old) + fabsl(bias)) + 4 * mmt_number_tiny(scalar));
 }

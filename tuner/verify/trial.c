@@ -140,7 +140,7 @@ mmt_status mmt_trial_scalars(struct mmt_session *session, const struct mmt_trial
     args->beta = trial->beta;
     if (!(trial->row->flags & MMT_TRIAL_SCALARS))
         return MMT_OK;
-    args->alpha = args->beta = 7; /* ignored */
+    args->alpha = args->beta = trial->alpha == 0 ? 7 : 0; /* ignored */
     args->scalars = session->scalars;
     mmt_number_write(type, trial->alpha, both);
     mmt_number_write(type, trial->beta, both + size);
