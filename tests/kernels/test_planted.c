@@ -86,6 +86,23 @@ static const struct fault {
       "real x = (short) alpha * sum;", "odd scalars" },
     { NAIVE, F32, "naive.cl", "beta = scalars[scalars_start + 1];",
       "beta = (int) scalars[scalars_start + 1];", "odd scalars" },
+    { NAIVE, F32, "naive.cl", "real x = alpha * sum;",
+      "real x = fabs(alpha) < 1e-6f ? 0 : alpha * sum;", "odd scalars" },
+    { NAIVE, F32, "naive.cl", "real x = alpha * sum;",
+      "real x = alpha * sum; if (alpha == -1 && beta == 1) x = -x;", "odd scalars" },
+    { NAIVE, F32, "naive.cl", "real x = alpha * sum;",
+      "real x = alpha != alpha ? 0 : alpha * sum;", "odd scalars" },
+    { NAIVE, F32, "naive.cl", "if (beta != 0)", "if (beta != 0 || alpha == 0)",
+      "alpha zero" },
+    { NAIVE, F32, "naive.cl", "        beta = scalars[scalars_start + 1];",
+      "        beta = scalars[scalars_start + 1] + 0 * scalars[scalars_start + 2];", "" },
+    /* batches and sides that are large */
+    { NAIVE, F32, "naive.cl", "a += a_start + BLOCK_Z * a_stride;",
+      "a += a_start + BLOCK_Z % 32 * a_stride;", "batch" },
+    { NAIVE, F32, "naive.cl", "c += c_start + BLOCK_Z * c_stride;",
+      "c += c_start + (BLOCK_Z & 255) * c_stride;", "batch" },
+    { NAIVE, F32, "naive.cl", "a += a_start + BLOCK_Z * a_stride;",
+      "a += a_start + BLOCK_Z * a_stride; if (row > 65535) a += 1;", "thin" },
     /* beyond 2^31 elements */
     { NAIVE, F32, "naive.cl", "a += TRANS_A ? (wide) row : (wide) row * lda;",
       "a += TRANS_A ? row : row * lda;", "far" },
@@ -119,6 +136,8 @@ static const struct fault {
       "bias_of(bias + bias_start, column, row)", "" },
     { NAIVE, "gemm bf16 nn 60x50x40", "naive.cl", "*c = to_result(finish(x, bias));",
       "*c = to_result(ACTIVATION == 4 ? x : finish(x, bias));", "" },
+    { NAIVE, F32, "naive.cl", "*c = to_result(finish(x, bias));",
+      "*c = to_result(ACTIVATION == 1 && x != x ? 0 : finish(x, bias));", "" },
 };
 
 static char folder[] = "/tmp/mmtune-planted-XXXXXX";
