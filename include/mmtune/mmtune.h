@@ -417,12 +417,14 @@ typedef struct mmt_profile mmt_profile;
 /* Reads a profile. A file of another format is refused as a whole; an entry that names an
  * unknown template, knob or value is left out, and mmt_profile_warnings says which.
  *
- * Or reads a bundle of `mmtune bundle`: profiles with compiled kernels. Its file stays as
- * it is until mmt_profile_free. Plans with it take the kernels that are inside alone:
- * nothing is compiled, written or read elsewhere. Where none serves, a plan is
- * MMT_ERROR_UNSUPPORTED; on another device MMT_ERROR_ARGUMENT, unless foreign_profile
- * allows one of the architecture. MMT_ERROR_FORMAT where it is damaged or of another
- * version. It is code: load it from where you load libraries from. */
+ * Or reads a bundle of `mmtune bundle`: profiles with compiled kernels. Plans with it
+ * take the kernels that are inside alone: nothing is compiled, written or read elsewhere.
+ * Where none serves, a plan is MMT_ERROR_UNSUPPORTED; on another device
+ * MMT_ERROR_ARGUMENT, unless foreign_profile allows one of the architecture.
+ * MMT_ERROR_FORMAT where it is damaged or of another version. The file is read until
+ * mmt_profile_free: replace it by renaming another to its name; a plan whose kernel was
+ * written over or cut off is MMT_ERROR_FORMAT. It is code: load it from where you load
+ * libraries from. */
 MMT_API mmt_profile *mmt_profile_load(const char *path, mmt_error *err);
 
 /* All profiles of this device as one: its user's, in $XDG_DATA_HOME/mmtune; a site's, in

@@ -453,7 +453,7 @@ static int show_bundle(const char *verb, const char *path, bool json)
     mmt_error err = { 0 }, why = { 0 };
     struct mmt_bundle *bundle = NULL;
     int code = -1;
-    if (path && !mmt_bundle_map(path, &bundle, &why) && bundle &&
+    if (path && !mmt_bundle_load(path, &bundle, &why) && bundle &&
         !mmt_bundle_show(bundle, json, &why))
         code = MMT_EXIT_DONE;
     mmt_bundle_close(bundle);
