@@ -157,7 +157,8 @@ const char *mmt_bundled_foreign(const struct mmt_profile *profile,
         return NULL;
     if (profile->bundle)
         print_foreign(profile, caps, buffer);
-    else
+    else if (strcmp(profile->caps.name, caps->name) ||
+             !mmt_caps_differ(&profile->caps, caps, buffer))
         snprintf(buffer, 512, "the bundle has kernels for %.100s, and this one is %.100s",
                  profile->caps.name, caps->name);
     return buffer;

@@ -241,7 +241,7 @@ mmt_status mmt_profile_name_layer(struct mmt_profile *profile, const char *path,
 
     strcpy(layer.path, path + (length > most ? length - most : 0));
     memcpy(layer.date, profile->made.date, sizeof layer.date);
-    memcpy(layer.driver, profile->caps.driver, sizeof layer.driver);
+    layer.caps = profile->caps;
     return mmt_profile_append(&profile->layers, &profile->num_layers, &layer,
                               sizeof layer, err);
 }

@@ -194,23 +194,14 @@ const char *mmt_caps_differ(const struct mmt_caps *made_on, const struct mmt_cap
     return NULL;
 }
 
-const char *mmt_profile_foreign(const struct mmt_profile *profile,
-                                const struct mmt_caps *caps, char buffer[512])
+const char *mmt_caps_foreign(const struct mmt_caps *made_on, const struct mmt_caps *caps,
+                             char buffer[512])
 {
-    const struct mmt_caps *made_on = &profile->caps;
     const char *const pairs[][3] = {
         { "backend", made_on->backend, caps->backend },
         { "device", made_on->name, caps->name },
         { "architecture", made_on->architecture, caps->architecture },
     };
-    if (profile->bundle || profile->kernels.bundle)
-        return mmt_bundled_foreign(profile, caps, buffer);
-    if (*profile->citation) {
-        snprintf(buffer, 512,
-                 "the profile holds published figures for %s, which nothing executes",
-                 made_on->name);
-        return buffer;
-    }
     for (int i = 0; i < 3; i++) {
         if (strcmp(pairs[i][1], pairs[i][2]) == 0)
             continue;
@@ -219,4 +210,17 @@ const char *mmt_profile_foreign(const struct mmt_profile *profile,
         return buffer;
     }
     return mmt_caps_differ(made_on, caps, buffer);
+}
+
+const char *mmt_profile_foreign(const struct mmt_profile *profile,
+                                const struct mmt_caps *caps, char buffer[512])
+{
+    if (profile->bundle || profile->kernels.bundle)
+        return mmt_bundled_foreign(profile, caps, buffer);
+    if (!*profile->citation)
+        return mmt_caps_foreign(&profile->caps, caps, buffer);
+    snprintf(buffer, 512,
+             "the profile holds published figures for %s, which nothing executes",
+             profile->caps.name);
+    return buffer;
 }
