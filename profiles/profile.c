@@ -1,6 +1,5 @@
 #include "profiles/fields.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,8 +139,7 @@ static void add_file_name(const char *name, struct mmt_text *path)
 {
     bool begun = false, gap = false;
     for (const char *c = name; *c; c++) {
-        bool plain = (unsigned char) *c < 0x80 &&
-                     (isalnum((unsigned char) *c) || *c == '.' || *c == '_');
+        bool plain = mmt_text_is_alnum(*c) || *c == '.' || *c == '_';
         if (plain && gap)
             mmt_text_add(path, "-");
         if (plain)
@@ -185,10 +183,11 @@ const char *mmt_caps_differ(const struct mmt_caps *made_on, const struct mmt_cap
         return buffer;
     }
     if (is_other_memory(made_on, caps)) {
-        snprintf(buffer, 512,
-                 "the profile was made on a device with %.1f GiB of memory, and this one "
-                 "has %.1f GiB",
-                 (double) made_on->memory / (1 << 30), (double) caps->memory / (1 << 30));
+        mmt_text_print(
+            buffer, 512,
+            "the profile was made on a device with %.1f GiB of memory, and this one "
+            "has %.1f GiB",
+            (double) made_on->memory / (1 << 30), (double) caps->memory / (1 << 30));
         return buffer;
     }
     return NULL;

@@ -12,6 +12,8 @@ void mmt_plan_options_init(mmt_plan_options *out, size_t size)
     mmt_struct_fill(out, size, &options, sizeof options);
 }
 
+enum { MOST_SECONDS = 24 * 60 * 60 }; /* that a plan may measure */
+
 /* ---- planning -------------------------------------------------------------------- */
 
 static mmt_status read_options(const mmt_plan_options *given, mmt_plan_options *out,
@@ -31,6 +33,12 @@ static mmt_status read_options(const mmt_plan_options *given, mmt_plan_options *
             "mmt_plan_options.f32_mode is %d; it must be MMT_F32_EMULATED or "
             "MMT_F32_STRICT",
             (int) out->f32_mode);
+    if (!(out->measure_seconds >= 0 && out->measure_seconds <= MOST_SECONDS))
+        return mmt_fail_argument(
+            err, MMT_ARGUMENT_MEASURE_SECONDS,
+            "mmt_plan_options.measure_seconds is %g; it must be from 0, which is the "
+            "usual time, to %d",
+            out->measure_seconds, MOST_SECONDS);
     if (out->effort != MMT_EFFORT_ESTIMATE && out->effort != MMT_EFFORT_MEASURE)
         return mmt_fail_argument(
             err, MMT_ARGUMENT_EFFORT,

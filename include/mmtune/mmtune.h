@@ -90,7 +90,8 @@ typedef enum mmt_argument {
     MMT_ARGUMENT_OFFSETS_A, MMT_ARGUMENT_OFFSETS_B, MMT_ARGUMENT_OFFSETS_C,
     MMT_ARGUMENT_ROWS, MMT_ARGUMENT_COLUMNS, MMT_ARGUMENT_LD_HOST,
     MMT_ARGUMENT_LD_DEVICE, MMT_ARGUMENT_HOST, MMT_ARGUMENT_MATRIX,
-    MMT_ARGUMENT_LAYOUT, MMT_ARGUMENT_HANDLE /* of mmtune/blas.h */
+    MMT_ARGUMENT_LAYOUT, MMT_ARGUMENT_HANDLE, /* of mmtune/blas.h */
+    MMT_ARGUMENT_MEASURE_SECONDS
 } mmt_argument;
 
 /* clang-format on */
@@ -496,7 +497,7 @@ typedef struct mmt_plan_options {
     mmt_f32_mode f32_mode; /* default: MMT_F32_EMULATED */
     mmt_effort effort;     /* default: MMT_EFFORT_ESTIMATE */
     double measure_seconds; /* most that timing takes, apart from building kernels and
-                             * writing random numbers; default 0: 0.05 */
+                             * writing random numbers; at most a day; default 0: 0.05 */
     size_t measure_bytes;   /* most device memory for it; default 0: a quarter */
     mmt_queue queue;        /* nothing is measured while this one is being captured, or a
                              * stream that the default stream waits for; default NULL */
