@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import ctypes
-import math
 import struct
 from dataclasses import dataclass
 from typing import Any, NoReturn, Optional, Union
@@ -160,8 +159,8 @@ def options_of(precision: Optional[str] = None, effort: str = "estimate", config
     it.f32_mode = number_of(_library.F32_MODES, precision or "emulated", "precision")
     it.effort = number_of(_library.EFFORTS, effort, "effort")
     check_number(seconds, "seconds")
-    if not 0 <= seconds < math.inf:
-        raise ArgumentError(f"seconds is {seconds}; it is from 0 on", "seconds")
+    if not 0 <= seconds <= 86400:
+        raise ArgumentError(f"seconds is {seconds}; it is from 0 to 86400", "seconds")
     it.measure_seconds = seconds
     if configuration is not None:
         if not isinstance(configuration, str):

@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 
-from checks import check, cpu_device, devices, end, failures, need_cpu_device
+from checks import check, cpu_device, devices, end, failures, need_cpu_device, plant_templates
 
 MMTUNE, ROOT, PART = sys.argv[1:4]
 folder = tempfile.mkdtemp(prefix="mmtune-test-")
@@ -575,16 +575,7 @@ def fate_of(configuration, kind):
 
 def plant(fault, *names):
     """A fault in the kernels that are named, of tiled.cl's form."""
-    templates = tempfile.mkdtemp(prefix="templates-", dir=folder)
-    shutil.copytree(ROOT + "/templates/kernels", templates, dirs_exist_ok=True)
-    for name in names:
-        with open(f"{templates}/{name}.cl", encoding="utf-8") as f:
-            text = f.read()
-        text, count = re.subn(r"(\nvoid mmt_gemm\([^)]*\)\n\{\n)", lambda m: m[1] + fault, text)
-        check(count == 1, f"{name}.cl has one kernel to plant into")
-        with open(f"{templates}/{name}.cl", "w", encoding="utf-8") as f:
-            f.write(text)
-    environment["MMTUNE_TEMPLATE_DIR"] = templates
+    environment["MMTUNE_TEMPLATE_DIR"] = plant_templates(ROOT, folder, fault, *names)
 
 
 def tune_planted(device, kind):

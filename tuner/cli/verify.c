@@ -388,7 +388,9 @@ static void choose_types(struct request *request, const struct mmt_caps *caps)
 
 static int verify_on_device(struct request *request, const char *verb)
 {
-    struct run run = { .request = request, .tune.options.device = request->device };
+    struct run run = { .request = request,
+                       .tune.options.device = request->device,
+                       .tune.pool.at_once = true };
     mmt_error err = { 0 };
 
     mmt_status status = mmt_tune_find_device(&run.tune, &err);

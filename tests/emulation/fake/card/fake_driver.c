@@ -2,7 +2,7 @@
  * kernels, too (tests/emulation/cuda). By their own clock a launch takes a millisecond at
  * 2000 MHz, whatever it does, and longer where they run slower: three times as long where
  * its text has the line that MMT_FAKE_SLOW holds; what MMT_FAKE_DEADLY holds ends the
- * process instead. */
+ * process instead. MMT_FAKE_NAME is their name. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -95,7 +95,8 @@ EXPORT(CUresult) cuDeviceGet(CUdevice *device, int ordinal)
 
 EXPORT(CUresult) cuDeviceGetName(char *name, int size, CUdevice device)
 {
-    snprintf(name, (size_t) size, "Card that is not there");
+    const char *told = getenv("MMT_FAKE_NAME");
+    snprintf(name, (size_t) size, "%s", told ? told : "Card that is not there");
     return CUDA_SUCCESS;
 }
 
