@@ -113,7 +113,8 @@ static mmt_status move_rows(struct mmt_session *session, const struct far_operan
             mmt_operand place = o->operand;
             place.offset += far;
             if (o->fence && !back)
-                status = mmt_fence_open(o->fence, o->start + far, whole_pieces(bytes), err);
+                status =
+                    mmt_fence_open(o->fence, o->start + far, whole_pieces(bytes), err);
             if (status != MMT_OK)
                 break;
             if (o->fence && back)

@@ -318,7 +318,9 @@ static double scalar_of(const struct mmt_trial_row *row, mmt_type type, double v
 {
     const mmt_type scalar = mmt_type_scalar(type);
     if (mmt_type_in(type, MMT_WHOLE_TYPES))
-        return isfinite(value) && value == trunc(value) ? value : value < 0 ? -70003 : 81919;
+        return isfinite(value) && value == trunc(value) ? value
+               : value < 0                              ? -70003
+                                                        : 81919;
     return mmt_number_round(scalar, row->flags & MMT_TRIAL_RANDOM ? value / 4 : value);
 }
 
