@@ -281,13 +281,17 @@ static struct mmt_answer complete_answer(const struct mmt_oracle *o,
     const mmt_problem *p = o->problem;
     const mmt_type scalar = mmt_type_scalar(p->type);
     long double old = 0, bias = 0, u = mmt_number_roundoff(scalar);
+    const long double sum = overflow(scalar, dot->sum);
 
+    /* of infinite products of both signs the order makes what it likes */
+    if (isinf(overflow(scalar, dot->size - fabsl(dot->sum))))
+        return (struct mmt_answer){ NAN, INFINITY };
     if (o->beta != 0)
         old = o->beta * mmt_number_read(p->out, element_of_c(o, batch, i, j));
     if (p->bias)
         bias = mmt_number_read(p->out, element_of_bias(o, i, j));
     return finish_answer(
-        p, overflow(scalar, o->alpha * dot->sum) + old + bias,
+        p, overflow(scalar, o->alpha * sum) + old + bias,
         fabs(o->alpha) * (sum_error(p, dot) + 4 * mmt_number_tiny(scalar)) +
             2 * u * (fabsl(old) + fabsl(bias)) + 4 * mmt_number_tiny(scalar));
 }

@@ -33,6 +33,8 @@ void mmt_judgement_tell(struct mmt_judgement *verdict, const struct mmt_trial *t
     mmt_text_addf(&text, ", alpha %g, beta %g%s%s", trial->alpha, trial->beta,
                   flags & MMT_TRIAL_SCALARS ? " in device memory" : "",
                   flags & MMT_TRIAL_OFFSET ? ", matrices one element off alignment" : "");
+    if (trial->row->draw)
+        mmt_text_addf(&text, ", number %d of those that --seed draws", trial->row->draw);
     snprintf(verdict->reason + length, sizeof verdict->reason - length, "%s",
              mmt_text_string(&text));
     mmt_text_finish(&text);
