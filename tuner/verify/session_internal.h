@@ -27,7 +27,7 @@ struct mmt_sample {
 };
 
 enum {
-    MMT_DRAWN = 16, /* trials of a whole verification */
+    MMT_DRAWN = 16,         /* trials of a whole verification */
     MMT_SHAPE_GUARD = 4096, /* bytes before and after the C that shape checks look at */
     MMT_RANDOM_SAMPLES = 64,
     MMT_MAX_SAMPLES = MMT_RANDOM_SAMPLES + 8,

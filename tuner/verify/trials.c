@@ -400,9 +400,9 @@ const struct mmt_trial *mmt_trials_get(struct mmt_trials *trials,
         return known;
     enum { DRAWN = 1000 };
     int count;
-    const uint64_t number =
-        row->draw ? (uint64_t) (DRAWN + row->draw)
-                  : (uint64_t) (row - mmt_trial_rows(problem->op, &count));
+    const uint64_t number = row->draw
+                                ? (uint64_t) (DRAWN + row->draw)
+                                : (uint64_t) (row - mmt_trial_rows(problem->op, &count));
     struct mmt_trial *trial = calloc(1, sizeof *trial);
     if (!trial) {
         mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for the tests of a kernel");

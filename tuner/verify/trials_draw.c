@@ -11,7 +11,7 @@ struct dice {
 };
 
 /* From 0 to count - 1. */
-static int throw(struct dice *dice, int count)
+static int throw(struct dice * dice, int count)
 {
     const uint64_t noise = mmt_data_noise(dice->seed, dice->thrown++);
     return (int) ((noise >> 32) * (uint64_t) count >> 32);
@@ -22,7 +22,8 @@ static bool one_in(struct dice *dice, int count)
     return throw(dice, count) == 0;
 }
 
-/* Tiles and what is left of one, or a size outright: small ones as often as large ones. */
+/* Tiles and what is left of one, or a size outright: small ones as often as large ones.
+ */
 static struct mmt_side draw_side(struct dice *dice)
 {
     if (throw(dice, 3))
@@ -73,22 +74,24 @@ static struct mmt_trial_shape draw_shape(struct dice *dice)
 /* What A, B and C have. */
 static int draw_numbers(struct dice *dice)
 {
-    static const int kinds[] = { 0, 0, 0, MMT_TRIAL_RANDOM, MMT_TRIAL_RANGE,
-                                 MMT_TRIAL_SPECIAL };
+    static const int kinds[] = {
+        0, 0, 0, MMT_TRIAL_RANDOM, MMT_TRIAL_RANGE, MMT_TRIAL_SPECIAL
+    };
     return kinds[throw(dice, 6)];
 }
 
 /* Where they lie. */
 static int draw_place(struct dice *dice)
 {
-    static const int places[] = { 0, 0, 0, MMT_TRIAL_OFFSET, MMT_TRIAL_PAGE_END,
-                                  MMT_TRIAL_PAGE_BEGIN };
+    static const int places[] = {
+        0, 0, 0, MMT_TRIAL_OFFSET, MMT_TRIAL_PAGE_END, MMT_TRIAL_PAGE_BEGIN
+    };
     return places[throw(dice, 6)];
 }
 
 struct mmt_trial_row mmt_trial_draw(uint64_t seed, int number)
 {
-    static const double scalars[] = { 1,    1,       0,         -1,  2,       3,
+    static const double scalars[] = { 1,    1,       0,        -1,  2,       3,
                                       -1.3, 0x1p-30, 0x1p-120, NAN, INFINITY };
     struct dice dice = { mmt_data_noise(seed, (uint64_t) number), 0 };
     struct mmt_trial_row row = { .check = "drawn",

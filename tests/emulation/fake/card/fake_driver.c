@@ -22,10 +22,10 @@ struct CUctx_st {
 struct CUfunc_st {
     char *name;
     struct emulate_kernel kernel;
-    bool slow;    /* takes three times as long */
-    bool deadly;  /* ends the process */
+    bool slow;               /* takes three times as long */
+    bool deadly;             /* ends the process */
     unsigned long long made; /* resets of devices before it was */
-    int shared;   /* most bytes of dynamic shared memory */
+    int shared;              /* most bytes of dynamic shared memory */
     int carveout; /* percent of a multiprocessor's shared memory; -1: the driver's choice
                    */
     CUfunction next;
