@@ -46,4 +46,8 @@ struct mmt_caps {
     size_t buffer_align;   /* alignment of every buffer's first byte, bytes */
 };
 
+/* Drivers may tell any bytes, or be cut off within a character: what fills in caps ends
+ * with this, so that texts are UTF-8 wherever they go. */
+void mmt_caps_make_plain(struct mmt_caps *caps);
+
 #endif

@@ -1,8 +1,9 @@
 #include "base/error.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
+
+#include "base/text.h"
 
 #define TEXT_OF(x)            #x
 #define VERSION(a, b, c)      TEXT_OF(a) "." TEXT_OF(b) "." TEXT_OF(c)
@@ -75,6 +76,7 @@ static const char *const argument_names[] = {
     [MMT_ARGUMENT_MATRIX] = "matrix",
     [MMT_ARGUMENT_LAYOUT] = "layout",
     [MMT_ARGUMENT_HANDLE] = "handle",
+    [MMT_ARGUMENT_MEASURE_SECONDS] = "measure_seconds",
 };
 
 const char *mmt_argument_name(mmt_argument argument)
@@ -99,7 +101,7 @@ static void fail(mmt_error *err, mmt_status status, int native, mmt_argument arg
 
     /* The arguments may point into err->text: it is written last. */
     char text[sizeof(err->text)] = "";
-    vsnprintf(text, sizeof(text), format, args);
+    mmt_text_print_list(text, sizeof(text), format, args);
     memcpy(err->text, text, sizeof(text));
     err->status = status;
     err->native = native;

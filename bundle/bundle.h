@@ -1,5 +1,5 @@
-/* Bundles: one file of profiles and compiled kernels, which a program ships and reads in
- * place. The public header of the module `bundle`, which reads; `mmtune bundle` writes.
+/* Bundles: one file of profiles and compiled kernels, which a program ships. The public
+ * header of the module `bundle`, which reads; `mmtune bundle` writes.
  *
  * A file is a header, four tables, and parts, each of which begins at a multiple of
  * MMT_BUNDLE_ALIGN bytes. All numbers are of 32 or 64 bits, little-endian. The header's
@@ -79,24 +79,25 @@ struct mmt_bundle;
 bool mmt_bundle_is(const void *bytes, size_t size);
 
 /* Reads header and tables; parts stay where they are. `bytes` begin at a multiple of 8
- * and stay, unchanged, until the bundle is closed. MMT_ERROR_FORMAT for what is damaged,
- * shorter than it says, or of another version. */
+ * and stay, unchanged, until the bundle is closed; *out is the caller's to close.
+ * MMT_ERROR_FORMAT for what is damaged, shorter than it says, or of another version. */
 mmt_status mmt_bundle_open(const void *bytes, size_t size, struct mmt_bundle **out,
                            mmt_error *err);
 
-/* The same of a file, which is mapped. *out is NULL, and MMT_OK, where the file is no
- * bundle. */
-mmt_status mmt_bundle_map(const char *path, struct mmt_bundle **out, mmt_error *err);
+/* The same of a file, which stays open, and may be written into or cut off meanwhile:
+ * header and tables are copied, a part is read when it is asked for. *out is NULL, and
+ * MMT_OK, where the file is no bundle. */
+mmt_status mmt_bundle_load(const char *path, struct mmt_bundle **out, mmt_error *err);
 void mmt_bundle_close(struct mmt_bundle *bundle);
 
 const struct mmt_bundle_header *mmt_bundle_header(const struct mmt_bundle *bundle);
 const struct mmt_bundle_target *mmt_bundle_target(const struct mmt_bundle *bundle,
                                                   unsigned number);
 
-/* A part, once its hash was found right; belongs to the bundle. NULL and
- * MMT_ERROR_FORMAT where it is damaged. */
-const void *mmt_bundle_part(const struct mmt_bundle *bundle, unsigned number,
-                            size_t *size, mmt_error *err);
+/* A copy of a part, whose hash was found right; the caller frees it. *out is NULL and the
+ * status MMT_ERROR_FORMAT where it is damaged, or MMT_ERROR_MEMORY. */
+mmt_status mmt_bundle_part(const struct mmt_bundle *bundle, unsigned number, void **out,
+                           size_t *size, mmt_error *err);
 
 /* Checks every part. */
 mmt_status mmt_bundle_check(const struct mmt_bundle *bundle, mmt_error *err);
@@ -122,8 +123,8 @@ struct mmt_bundled {
 int mmt_bundle_find(const struct mmt_bundled *in, struct mmt_hash key);
 
 /* Its binary, as mmt_bundle_part. */
-const void *mmt_bundle_binary(const struct mmt_bundled *in, int kernel, size_t *size,
-                              mmt_error *err);
+mmt_status mmt_bundle_binary(const struct mmt_bundled *in, int kernel, void **out,
+                             size_t *size, mmt_error *err);
 
 /* Whether all is inside that a plan of a bound configuration takes of it. */
 bool mmt_bundle_serves(const struct mmt_bundled *in, const struct mmt_bound *bound);

@@ -1,19 +1,21 @@
 /* A bundle's header, tables and parts. Whatever they say is checked before it is used:
- * a file may be damaged anywhere. */
+ * a file may be damaged anywhere, and another process may write into it at any time. So
+ * nothing of a file is believed but copies of it that were found right. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "bundle/bundle.h"
 
 struct mmt_bundle {
-    const char *bytes;
+    const char *bytes; /* NULL: a file, which fd reads */
+    int fd;            /* -1: none */
     size_t size;
-    bool mapped;
+    void *copy; /* of a file: its header and tables */
     const struct mmt_bundle_header *header;
     const struct mmt_bundle_part *parts;
     const struct mmt_bundle_target *targets;
@@ -47,6 +49,19 @@ static mmt_status fail_damaged(mmt_error *err, const char *what)
                     "the bundle is damaged: %s; make it anew with `mmtune bundle`", what);
 }
 
+/* Bytes of the tables; 0: a count is out of all reason. */
+static size_t size_of_tables(const struct mmt_bundle_header *header)
+{
+    if (header->num_parts > MMT_BUNDLE_MOST || header->num_kernels > MMT_BUNDLE_MOST ||
+        header->num_targets > MMT_BUNDLE_MOST_TARGETS ||
+        header->num_templates > MMT_BUNDLE_MOST_TEMPLATES)
+        return 0;
+    return header->num_parts * sizeof(struct mmt_bundle_part) +
+           header->num_targets * sizeof(struct mmt_bundle_target) +
+           header->num_templates * sizeof(struct mmt_bundle_template) +
+           header->num_kernels * sizeof(struct mmt_bundle_kernel);
+}
+
 static mmt_status check_header(const struct mmt_bundle_header *header, size_t size,
                                mmt_error *err)
 {
@@ -72,20 +87,10 @@ static mmt_status check_header(const struct mmt_bundle_header *header, size_t si
                         "the bundle was made by mmtune %.31s, and this is %s, whose "
                         "kernels may differ; make it anew with `mmtune bundle`",
                         header->version, mmt_version());
+    const size_t tables = size_of_tables(header);
+    if (!tables || tables > size - sizeof *header)
+        return fail_damaged(err, "its tables are longer than the file");
     return MMT_OK;
-}
-
-/* Bytes of the tables; 0: a count is out of all reason. */
-static size_t size_of_tables(const struct mmt_bundle_header *header)
-{
-    if (header->num_parts > MMT_BUNDLE_MOST || header->num_kernels > MMT_BUNDLE_MOST ||
-        header->num_targets > MMT_BUNDLE_MOST_TARGETS ||
-        header->num_templates > MMT_BUNDLE_MOST_TEMPLATES)
-        return 0;
-    return header->num_parts * sizeof(struct mmt_bundle_part) +
-           header->num_targets * sizeof(struct mmt_bundle_target) +
-           header->num_templates * sizeof(struct mmt_bundle_template) +
-           header->num_kernels * sizeof(struct mmt_bundle_kernel);
 }
 
 static int compare_keys(struct mmt_hash a, struct mmt_hash b)
@@ -150,8 +155,6 @@ static mmt_status check_tables(struct mmt_bundle *bundle, mmt_error *err)
 {
     const struct mmt_bundle_header *header = bundle->header;
     const size_t tables = size_of_tables(header);
-    if (!tables || tables > bundle->size - sizeof *header)
-        return fail_damaged(err, "its tables are longer than the file");
     if (compare_keys(header->hash, hash_tables(header, tables)))
         return fail_damaged(err, "its tables have another hash");
     bundle->parts = (const void *) (header + 1);
@@ -182,71 +185,107 @@ static mmt_status compare_templates(struct mmt_bundle *bundle, mmt_error *err)
 
 /* ---- opening --------------------------------------------------------------------- */
 
+static void release(struct mmt_bundle *bundle)
+{
+    if (bundle->fd >= 0)
+        close(bundle->fd);
+    free(bundle->copy);
+    free(bundle->usable);
+}
+
+/* Takes over what `like` holds, also where it fails. The tables stand behind its header,
+ * which has been checked. */
+static mmt_status open_checked(struct mmt_bundle *like, struct mmt_bundle **out,
+                               mmt_error *err)
+{
+    mmt_status status = check_tables(like, err);
+    if (!status)
+        status = compare_templates(like, err);
+    struct mmt_bundle *bundle = status ? NULL : malloc(sizeof *bundle);
+    if (bundle) {
+        *bundle = *like;
+        *out = bundle;
+        return MMT_OK;
+    }
+    release(like);
+    return status ? status
+                  : mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a bundle");
+}
+
 mmt_status mmt_bundle_open(const void *bytes, size_t size, struct mmt_bundle **out,
                            mmt_error *err)
 {
+    struct mmt_bundle like = { .bytes = bytes, .fd = -1, .size = size, .header = bytes };
     if (!mmt_bundle_is(bytes, size) || size < sizeof(struct mmt_bundle_header))
         return fail_damaged(err, "it is shorter than its header");
     if ((uintptr_t) bytes % sizeof(uint64_t))
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "the bundle begins at address %p; it must be a multiple of 8",
                         bytes);
-    struct mmt_bundle *bundle = calloc(1, sizeof *bundle);
-    if (!bundle)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a bundle");
-    bundle->bytes = bytes;
-    bundle->size = size;
-    bundle->header = bytes;
-    mmt_status status = check_header(bundle->header, size, err);
-    if (!status)
-        status = check_tables(bundle, err);
-    if (!status)
-        status = compare_templates(bundle, err);
+    mmt_status status = check_header(like.header, size, err);
+    return status ? status : open_checked(&like, out, err);
+}
+
+/* False where the file ends before, or cannot be read. */
+static bool read_at(int fd, uint64_t offset, void *to, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        const ssize_t got =
+            pread(fd, (char *) to + done, size - done, (off_t) (offset + done));
+        if (got <= 0 && (!got || errno != EINTR))
+            return false;
+        done += got > 0 ? (size_t) got : 0;
+    }
+    return true;
+}
+
+/* The header and, behind it, the tables; malloc'ed. *out stays NULL, with MMT_OK, where
+ * the file is no bundle. */
+static mmt_status read_head(int fd, size_t size, void **out, mmt_error *err)
+{
+    struct mmt_bundle_header header = { 0 };
+    const size_t first = size < sizeof header ? size : sizeof header;
+    if (!read_at(fd, 0, &header, first) || !mmt_bundle_is(&header, first))
+        return MMT_OK;
+    if (first < sizeof header)
+        return fail_damaged(err, "it is shorter than its header");
+    mmt_status status = check_header(&header, size, err);
     if (status)
-        mmt_bundle_close(bundle);
-    else
-        *out = bundle;
-    return status;
+        return status;
+    const size_t tables = size_of_tables(&header);
+    char *head = *out = malloc(sizeof header + tables);
+    if (!head)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a bundle");
+    memcpy(head, &header, sizeof header);
+    return read_at(fd, sizeof header, head + sizeof header, tables)
+               ? MMT_OK
+               : fail_damaged(err, "it is shorter than its tables");
 }
 
-/* The whole of an open regular file; NULL where it cannot be mapped, as an empty one. */
-static void *map_file(int fd, size_t *size)
+/* What cannot be opened is said by whoever reads it as JSON. */
+mmt_status mmt_bundle_load(const char *path, struct mmt_bundle **out, mmt_error *err)
 {
+    struct mmt_bundle like = { .fd = open(path,
+                                          O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) };
     struct stat file;
-    if (fstat(fd, &file) || !S_ISREG(file.st_mode) || file.st_size <= 0)
-        return NULL;
-    void *bytes = mmap(NULL, (size_t) file.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    *size = (size_t) file.st_size;
-    return bytes == MAP_FAILED ? NULL : bytes;
-}
-
-/* What cannot be opened or mapped is said by whoever reads it as JSON. */
-mmt_status mmt_bundle_map(const char *path, struct mmt_bundle **out, mmt_error *err)
-{
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    size_t size = 0;
-    void *bytes = fd < 0 ? NULL : map_file(fd, &size);
     mmt_status status = MMT_OK;
 
     *out = NULL;
-    if (fd >= 0)
-        close(fd);
-    if (bytes && mmt_bundle_is(bytes, size))
-        status = mmt_bundle_open(bytes, size, out, err);
-    if (*out)
-        (*out)->mapped = true;
-    else if (bytes)
-        munmap(bytes, size);
+    if (like.fd >= 0 && !fstat(like.fd, &file) && S_ISREG(file.st_mode)) {
+        like.size = (size_t) file.st_size;
+        status = read_head(like.fd, like.size, &like.copy, err);
+    }
+    like.header = like.copy;
+    if (!status && like.copy)
+        return open_checked(&like, out, err);
+    release(&like);
     return status;
 }
 
 void mmt_bundle_close(struct mmt_bundle *bundle)
 {
-    if (!bundle)
-        return;
-    if (bundle->mapped)
-        munmap((void *) bundle->bytes, bundle->size);
-    free(bundle->usable);
+    if (bundle)
+        release(bundle);
     free(bundle);
 }
 
@@ -263,27 +302,38 @@ const struct mmt_bundle_target *mmt_bundle_target(const struct mmt_bundle *bundl
     return &bundle->targets[number];
 }
 
-const void *mmt_bundle_part(const struct mmt_bundle *bundle, unsigned number,
-                            size_t *size, mmt_error *err)
+mmt_status mmt_bundle_part(const struct mmt_bundle *bundle, unsigned number, void **out,
+                           size_t *size, mmt_error *err)
 {
     const struct mmt_bundle_part *part = &bundle->parts[number];
-    const char *bytes = bundle->bytes + part->offset;
     *size = (size_t) part->size;
-    if (!compare_keys(mmt_hash_add(mmt_hash_start(), bytes, *size), part->hash))
-        return bytes;
-    mmt_fail(err, MMT_ERROR_FORMAT,
-             "the bundle is damaged: its part %u, %zu bytes at %llu, has another hash",
-             number, *size, (unsigned long long) part->offset);
-    return NULL;
+    *out = malloc(*size + 1);
+    if (!*out)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for %zu bytes of a bundle",
+                        *size);
+    if (bundle->bytes)
+        memcpy(*out, bundle->bytes + part->offset, *size);
+    if ((bundle->bytes || read_at(bundle->fd, part->offset, *out, *size)) &&
+        !compare_keys(mmt_hash_add(mmt_hash_start(), *out, *size), part->hash))
+        return MMT_OK;
+    free(*out);
+    *out = NULL;
+    return mmt_fail(err, MMT_ERROR_FORMAT,
+                    "the bundle is damaged: its part %u, %zu bytes at %llu, has another "
+                    "hash; a file must not be written into while it is loaded",
+                    number, *size, (unsigned long long) part->offset);
 }
 
 mmt_status mmt_bundle_check(const struct mmt_bundle *bundle, mmt_error *err)
 {
-    size_t size;
-    for (unsigned i = 0; i < bundle->header->num_parts; i++)
-        if (!mmt_bundle_part(bundle, i, &size, err))
-            return MMT_ERROR_FORMAT;
-    return MMT_OK;
+    mmt_status status = MMT_OK;
+    for (unsigned i = 0; i < bundle->header->num_parts && !status; i++) {
+        void *part;
+        size_t size;
+        status = mmt_bundle_part(bundle, i, &part, &size, err);
+        free(part);
+    }
+    return status;
 }
 
 static unsigned count_of_template(const struct mmt_bundle *bundle, unsigned template)
@@ -340,10 +390,10 @@ int mmt_bundle_find(const struct mmt_bundled *in, struct mmt_hash key)
     return -1;
 }
 
-const void *mmt_bundle_binary(const struct mmt_bundled *in, int kernel, size_t *size,
-                              mmt_error *err)
+mmt_status mmt_bundle_binary(const struct mmt_bundled *in, int kernel, void **out,
+                             size_t *size, mmt_error *err)
 {
-    return mmt_bundle_part(in->bundle, in->bundle->kernels[kernel].part, size, err);
+    return mmt_bundle_part(in->bundle, in->bundle->kernels[kernel].part, out, size, err);
 }
 
 static bool has(const struct mmt_bundled *in, const struct mmt_bound *bound, bool aligned)

@@ -182,6 +182,7 @@ static void fill_caps(struct mmt_caps *caps, CUdevice device,
     print_driver(caps->driver);
     print_uuid(device, caps->uuid);
     fill_limits(caps, device);
+    mmt_caps_make_plain(caps);
 }
 
 /* ---- finding and opening --------------------------------------------------------- */

@@ -160,7 +160,7 @@ void mmt_device_say(const mmt_device *device, const char *format, ...)
     if (!device->log)
         return;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    mmt_text_print_list(text, sizeof text, format, args);
     va_end(args);
     device->log(device->log_context, text);
 }

@@ -215,8 +215,8 @@ static void name_device(cl_device_id id, char *out, size_t size)
 
     const char *from = suffix[0] ? suffix : platform;
     size_t length = 0;
-    for (; isalnum((unsigned char) from[length]) && length < 8; length++)
-        out[length] = (char) tolower((unsigned char) from[length]);
+    for (; mmt_text_is_alnum(from[length]) && length < 8; length++)
+        out[length] = mmt_text_lower(from[length]);
     struct mmt_hash hash = mmt_hash_start();
     hash = mmt_hash_add(hash, platform, strlen(platform) + 1);
     hash = mmt_hash_add(hash, device, strlen(device));

@@ -1,7 +1,6 @@
 /* What an OpenCL device can do. */
 #include "device/opencl_internal.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +14,7 @@ static void squeeze(char *text)
 {
     char *to = text;
     for (const char *from = text; *from; from++) {
-        bool space = isspace((unsigned char) *from);
+        bool space = *from == ' ' || (*from >= '\t' && *from <= '\r');
         if (!space)
             *to++ = *from;
         else if (to > text && to[-1] != ' ')
@@ -236,4 +235,5 @@ void mmt_opencl_caps(cl_device_id id, struct mmt_caps *caps)
     caps->max_buffer = get_ulong(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
     caps->clock_khz = 1000 * get_uint(id, CL_DEVICE_MAX_CLOCK_FREQUENCY);
     caps->buffer_align = get_uint(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8;
+    mmt_caps_make_plain(caps);
 }

@@ -60,7 +60,8 @@ static struct mmt_slot *look_up(struct mmt_calls *calls, const struct mmt_call *
                           (hash & ~number_mask) | (uint64_t) (made - calls->slots + 1)))
             return made;
         struct mmt_slot *slot = &calls->slots[(found & number_mask) - 1];
-        if (!((found ^ hash) & ~number_mask) && mmt_call_equal(&slot->counted->call, call))
+        if (!((found ^ hash) & ~number_mask) &&
+            mmt_call_equal(&slot->counted->call, call))
             return slot;
     }
     return NULL;

@@ -1,8 +1,8 @@
 /* Calls under a program: what each kind of call of one device is served by, and counted.
  *
  * mmt_calls_start begins a thread, the keeper. It opens the device, reads its profile and
- * plans every call that has a verdict for ours. Until a plan is ready its calls pass. What
- * is counted is in memory that outlives the process (recording/counts.h).
+ * plans every call that has a verdict for ours. Until a plan is ready its calls pass.
+ * What is counted is in memory that outlives the process (recording/counts.h).
  *
  * The call path never locks, allocates, loads or compiles: a look-up in a fixed index of
  * atomic words, and mmt_execute.
@@ -45,7 +45,7 @@ struct mmt_calls_options {
     bool ranges;           /* an NVTX range around each call that is taken over */
     size_t workspace;      /* bytes that all workspaces of ours take together */
     double wait;           /* seconds that a handle or a first product waits for plans */
-    char run[48]; /* what lines of the recording are marked with */
+    char run[48];          /* what lines of the recording are marked with */
     bool awaited; /* `mmtune run` adds up what is counted, when the process has ended */
     struct mmt_calls_work work; /* none, unless the client sets it */
 };

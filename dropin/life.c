@@ -21,10 +21,12 @@ static struct {
     bool forked;        /* this is a child of a process that had begun */
 } all = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* Devices that this very thread opens: a handler of a signal may end the process there. */
+/* Devices that this very thread opens: a handler of a signal may end the process there.
+ */
 static _Thread_local int opening __attribute__((tls_model("initial-exec")));
 
-/* ---- the end of the process ---------------------------------------------------------- */
+/* ---- the end of the process ----------------------------------------------------------
+ */
 
 /* Nothing is taken over from now on. */
 static void withdraw_plans(struct mmt_calls *calls)
@@ -101,7 +103,8 @@ int __cxa_atexit(void (*function)(void *), void *argument, void *object)
     return status;
 }
 
-/* ---- children ------------------------------------------------------------------------ */
+/* ---- children ------------------------------------------------------------------------
+ */
 
 static void before_fork(void)
 {
@@ -146,7 +149,8 @@ bool mmt_calls_adopt(struct mmt_calls *calls)
     return !atomic_load(&calls->silent);
 }
 
-/* ---- the beginning ------------------------------------------------------------------- */
+/* ---- the beginning -------------------------------------------------------------------
+ */
 
 /* No signal of the program is handled in the keeper's thread. */
 static bool start_keeper(struct mmt_calls *calls)

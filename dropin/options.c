@@ -6,7 +6,7 @@
 
 #include "dropin/calls.h"
 
-enum { DEFAULT_WORKSPACE = 256 << 20 };
+enum { DEFAULT_WORKSPACE = 256 << 20, MOST_SECONDS = 24 * 60 * 60 };
 
 /* Set to anything but nothing and 0. */
 static bool is_on(const char *value)
@@ -30,8 +30,17 @@ static size_t read_workspace(const char *value)
 
 static double read_wait(const char *value)
 {
-    const double seconds = value ? strtod(value, NULL) : 0;
-    return seconds > 0 && seconds < 86400 ? seconds : 0;
+    char *end = NULL;
+    if (!value || !*value)
+        return 0;
+    const double seconds = mmt_text_read_number(value, &end);
+    if (end != value && !*end && seconds >= 0 && seconds <= MOST_SECONDS)
+        return seconds;
+    fprintf(stderr,
+            "mmtune: MMTUNE_RUN_WAIT is '%s'; it must be a number of seconds from 0 to "
+            "%d; nothing is waited for\n",
+            value, MOST_SECONDS);
+    return 0;
 }
 
 void mmt_calls_read_options(struct mmt_calls_options *options)

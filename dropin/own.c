@@ -12,7 +12,8 @@
 
 #include "dropin/table.h"
 
-/* ---- a list of numbers --------------------------------------------------------------- */
+/* ---- a list of numbers ---------------------------------------------------------------
+ */
 
 struct numbers {
     uint64_t *list;
@@ -58,7 +59,8 @@ static struct {
 
 static _Thread_local int depth __attribute__((tls_model("initial-exec")));
 
-/* ---- objects ------------------------------------------------------------------------- */
+/* ---- objects -------------------------------------------------------------------------
+ */
 
 static int list_object(struct dl_phdr_info *object, size_t size, void *context)
 {
@@ -85,7 +87,8 @@ static bool is_of_ours(const struct sigaction *action)
     return address > (uintptr_t) SIG_IGN && dl_iterate_phdr(covers, &address);
 }
 
-/* ---- threads ------------------------------------------------------------------------- */
+/* ---- threads -------------------------------------------------------------------------
+ */
 
 static bool read_thread(long thread, const char *file, char *text, size_t size)
 {
@@ -106,7 +109,8 @@ static bool blocks_all(long thread)
     char text[4096];
     const char *at =
         read_thread(thread, "status", text, sizeof text) ? strstr(text, blocked) : NULL;
-    return at && strtoull(at + sizeof blocked - 1, NULL, 16) >= UINT64_C(0xfffffffe00000000);
+    return at &&
+           strtoull(at + sizeof blocked - 1, NULL, 16) >= UINT64_C(0xfffffffe00000000);
 }
 
 static void list_threads(struct numbers *out, bool that_block_all)
@@ -124,9 +128,8 @@ static void list_threads(struct numbers *out, bool that_block_all)
 static bool main_thread_has_ended(void)
 {
     char text[512];
-    const char *behind = read_thread(getpid(), "stat", text, sizeof text)
-                             ? strrchr(text, ')')
-                             : NULL;
+    const char *behind =
+        read_thread(getpid(), "stat", text, sizeof text) ? strrchr(text, ')') : NULL;
     return behind && (behind[2] == 'Z' || behind[2] == 'X');
 }
 
@@ -158,10 +161,8 @@ bool mmt_only_ours_left(void)
     return ours && all.count > 0;
 }
 
-/* ---- a step -------------------------------------------------------------------------- */
-
-/* PoCL sets it, so that hwloc finds no plugins: children of the program would have it. */
-static const char variable[] = "HWLOC_PLUGINS_PATH";
+/* ---- a step --------------------------------------------------------------------------
+ */
 
 void mmt_step_begin(struct mmt_step *step)
 {
@@ -172,7 +173,7 @@ void mmt_step_begin(struct mmt_step *step)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &step->mask);
     fegetenv(&step->modes);
-    step->has_variable = getenv(variable) != NULL;
+    step->has_variable = secure_getenv("HWLOC_PLUGINS_PATH") != NULL;
     pthread_mutex_lock(&own.lock);
     dl_iterate_phdr(list_object, &own.objects_before);
     list_threads(&own.threads_before, false);
@@ -205,8 +206,8 @@ void mmt_step_end(const struct mmt_step *step)
     free(threads.list);
     own.objects_before.count = own.threads_before.count = 0;
     put_back(step);
-    if (!step->has_variable)
-        unsetenv(variable);
+    if (!step->has_variable) /* children of the program would have it */
+        unsetenv("HWLOC_PLUGINS_PATH");
     pthread_mutex_unlock(&own.lock);
     fesetenv(&step->modes);
     pthread_sigmask(SIG_SETMASK, &step->mask, NULL);

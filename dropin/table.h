@@ -1,5 +1,5 @@
-/* A table of calls from within: calls.c looks up and counts, keeper.c fills it, end.c ends
- * it, own.c knows what is ours in the process. */
+/* A table of calls from within: calls.c looks up and counts, keeper.c fills it, end.c
+ * ends it, own.c knows what is ours in the process. */
 #ifndef MMT_DROPIN_TABLE_H
 #define MMT_DROPIN_TABLE_H
 
@@ -11,9 +11,9 @@
 #include "dropin/calls.h"
 #include "recording/counts.h"
 
-/* Entries of the index that finds slots, a power of 2: at most a quarter of them is taken,
- * so that a look-up, also of a kind that has no slot since there are too many, ends at a
- * free one within a few steps. It gives up after so many probes. */
+/* Entries of the index that finds slots, a power of 2: at most a quarter of them is
+ * taken, so that a look-up, also of a kind that has no slot since there are too many,
+ * ends at a free one within a few steps. It gives up after so many probes. */
 enum {
     MMT_INDEX_SIZE = 4 * MMT_MOST_COUNTED,
     MMT_MOST_PROBES = 64,
@@ -67,13 +67,15 @@ mmt_device *mmt_keeper_open(struct mmt_calls *calls);
 /* The keeper's thread; its argument is the struct mmt_calls. */
 void *mmt_keeper_run(void *calls);
 
-/* ---- life.c --------------------------------------------------------------------------- */
+/* ---- life.c ---------------------------------------------------------------------------
+ */
 
 /* In a child of the process that began: makes the table anew, which then counts. False
  * where that cannot be done. */
 bool mmt_calls_adopt(struct mmt_calls *calls);
 
-/* ---- own.c: what is ours in the process ---------------------------------------------- */
+/* ---- own.c: what is ours in the process ----------------------------------------------
+ */
 
 /* Around each step that goes into a driver, in the thread that takes it. A driver may
  * answer signals, begin threads and set variables: what the objects that were loaded in

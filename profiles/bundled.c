@@ -11,15 +11,17 @@ static mmt_status read_target(struct mmt_profile *all, unsigned number, const ch
                               mmt_error *err)
 {
     const unsigned part = mmt_bundle_target(all->bundle, number)->profile;
+    void *json;
     size_t size;
-    const char *json = mmt_bundle_part(all->bundle, part, &size, err);
-    struct mmt_profile *profile = json ? mmt_profile_read(json, size, err) : NULL;
+    mmt_status status = mmt_bundle_part(all->bundle, part, &json, &size, err);
+    struct mmt_profile *profile = status ? NULL : mmt_profile_read(json, size, err);
 
+    free(json);
     if (!profile)
-        return MMT_ERROR_FORMAT;
+        return status ? status : MMT_ERROR_FORMAT;
     profile->kernels = (struct mmt_bundled){ all->bundle, number };
     mmt_text_add(&all->warnings, mmt_text_string(&profile->warnings));
-    mmt_status status = mmt_profile_name_layer(profile, path, err);
+    status = mmt_profile_name_layer(profile, path, err);
     if (!status)
         status = mmt_profile_append(&all->targets, &all->num_targets, &profile,
                                     sizeof profile, err);
@@ -155,7 +157,8 @@ const char *mmt_bundled_foreign(const struct mmt_profile *profile,
         return NULL;
     if (profile->bundle)
         print_foreign(profile, caps, buffer);
-    else
+    else if (strcmp(profile->caps.name, caps->name) ||
+             !mmt_caps_differ(&profile->caps, caps, buffer))
         snprintf(buffer, 512, "the bundle has kernels for %.100s, and this one is %.100s",
                  profile->caps.name, caps->name);
     return buffer;

@@ -18,7 +18,7 @@ void mmt_json_warn(struct mmt_text *warnings, const char *format, ...)
     char line[1400];
     va_list list;
     va_start(list, format);
-    vsnprintf(line, sizeof line, format, list);
+    mmt_text_print_list(line, sizeof line, format, list);
     va_end(list);
     mmt_text_addf(warnings, "%s\n", line);
     if (warnings->length > MAX_WARNINGS)

@@ -69,7 +69,8 @@ mmt_status mmt_profile_append(void *array, size_t *count, const void *item, size
 mmt_status mmt_profile_name_layer(struct mmt_profile *profile, const char *path,
                                   mmt_error *err);
 
-/* mmt_profile_foreign by multiprocessors and memory alone; and of a bundle. */
+/* mmt_caps_foreign by multiprocessors and memory alone; and mmt_profile_foreign of a
+ * bundle. */
 const char *mmt_caps_differ(const struct mmt_caps *made_on, const struct mmt_caps *caps,
                             char buffer[512]);
 const char *mmt_bundled_foreign(const struct mmt_profile *profile,

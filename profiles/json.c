@@ -241,7 +241,7 @@ mmt_status mmt_profile_name_layer(struct mmt_profile *profile, const char *path,
 
     strcpy(layer.path, path + (length > most ? length - most : 0));
     memcpy(layer.date, profile->made.date, sizeof layer.date);
-    memcpy(layer.driver, profile->caps.driver, sizeof layer.driver);
+    layer.caps = profile->caps;
     return mmt_profile_append(&profile->layers, &profile->num_layers, &layer,
                               sizeof layer, err);
 }
@@ -293,7 +293,7 @@ mmt_profile *mmt_profile_load(const char *path, mmt_error *err)
         mmt_fail(err, MMT_ERROR_ARGUMENT, "the path of a profile is NULL");
         return NULL;
     }
-    if (!mmt_bundle_map(path, &bundle, &why))
+    if (!mmt_bundle_load(path, &bundle, &why))
         profile = bundle ? mmt_profile_of_bundle(bundle, path, &why)
                          : load_json(path, &why, err);
     if (why.status)

@@ -14,6 +14,16 @@ bool mmt_caps_are_one(const struct mmt_caps *a, const struct mmt_caps *b)
            (a->kind == MMT_CPU || a->memory == b->memory) && a->clock_khz == b->clock_khz;
 }
 
+const char *mmt_caps_other_card(const struct mmt_caps *made_on,
+                                const struct mmt_caps *caps)
+{
+    if (!strcmp(made_on->uuid, MMT_SEVERAL_CARDS))
+        return "several cards of this kind";
+    return made_on->uuid[0] && caps->uuid[0] && strcmp(made_on->uuid, caps->uuid)
+               ? "another card of this kind"
+               : NULL;
+}
+
 /* ---- families --------------------------------------------------------------------- */
 
 /* `kind`: a bit that a kernel of the model's portfolio must have; 0: any will do. */
@@ -192,7 +202,7 @@ static void add_warnings(struct mmt_text *into, const struct mmt_profile *from,
 static mmt_status begin_layer(struct mmt_profile *into, const struct mmt_profile *from,
                               mmt_error *err)
 {
-    struct mmt_layer layer = { 0 };
+    struct mmt_layer layer = { .caps = from->caps };
     if (from->num_layers)
         layer = from->layers[0];
     layer.own = mmt_caps_are_one(&from->caps, &into->caps);

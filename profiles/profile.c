@@ -1,6 +1,5 @@
 #include "profiles/fields.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,8 +139,7 @@ static void add_file_name(const char *name, struct mmt_text *path)
 {
     bool begun = false, gap = false;
     for (const char *c = name; *c; c++) {
-        bool plain = (unsigned char) *c < 0x80 &&
-                     (isalnum((unsigned char) *c) || *c == '.' || *c == '_');
+        bool plain = mmt_text_is_alnum(*c) || *c == '.' || *c == '_';
         if (plain && gap)
             mmt_text_add(path, "-");
         if (plain)
@@ -185,32 +183,24 @@ const char *mmt_caps_differ(const struct mmt_caps *made_on, const struct mmt_cap
         return buffer;
     }
     if (is_other_memory(made_on, caps)) {
-        snprintf(buffer, 512,
-                 "the profile was made on a device with %.1f GiB of memory, and this one "
-                 "has %.1f GiB",
-                 (double) made_on->memory / (1 << 30), (double) caps->memory / (1 << 30));
+        mmt_text_print(
+            buffer, 512,
+            "the profile was made on a device with %.1f GiB of memory, and this one "
+            "has %.1f GiB",
+            (double) made_on->memory / (1 << 30), (double) caps->memory / (1 << 30));
         return buffer;
     }
     return NULL;
 }
 
-const char *mmt_profile_foreign(const struct mmt_profile *profile,
-                                const struct mmt_caps *caps, char buffer[512])
+const char *mmt_caps_foreign(const struct mmt_caps *made_on, const struct mmt_caps *caps,
+                             char buffer[512])
 {
-    const struct mmt_caps *made_on = &profile->caps;
     const char *const pairs[][3] = {
         { "backend", made_on->backend, caps->backend },
         { "device", made_on->name, caps->name },
         { "architecture", made_on->architecture, caps->architecture },
     };
-    if (profile->bundle || profile->kernels.bundle)
-        return mmt_bundled_foreign(profile, caps, buffer);
-    if (*profile->citation) {
-        snprintf(buffer, 512,
-                 "the profile holds published figures for %s, which nothing executes",
-                 made_on->name);
-        return buffer;
-    }
     for (int i = 0; i < 3; i++) {
         if (strcmp(pairs[i][1], pairs[i][2]) == 0)
             continue;
@@ -219,4 +209,17 @@ const char *mmt_profile_foreign(const struct mmt_profile *profile,
         return buffer;
     }
     return mmt_caps_differ(made_on, caps, buffer);
+}
+
+const char *mmt_profile_foreign(const struct mmt_profile *profile,
+                                const struct mmt_caps *caps, char buffer[512])
+{
+    if (profile->bundle || profile->kernels.bundle)
+        return mmt_bundled_foreign(profile, caps, buffer);
+    if (!*profile->citation)
+        return mmt_caps_foreign(&profile->caps, caps, buffer);
+    snprintf(buffer, 512,
+             "the profile holds published figures for %s, which nothing executes",
+             profile->caps.name);
+    return buffer;
 }

@@ -40,9 +40,9 @@ struct mmt_model {
 
 /* A file that a profile was read from. */
 struct mmt_layer {
-    char path[1024]; /* its end, where it is longer; "" where it is no file */
-    char date[32];   /* of what was measured */
-    char driver[64];
+    char path[1024];      /* its end, where it is longer; "" where it is no file */
+    char date[32];        /* of what was measured */
+    struct mmt_caps caps; /* of what it was measured on */
     bool own;      /* measured on this very device; only mmt_profile_add_layer tells */
     char kin[128]; /* of another device of the architecture: its name; else "" */
 };
@@ -324,6 +324,17 @@ enum mmt_fate mmt_profile_verdict(const struct mmt_profile *profile,
  * foreign. */
 bool mmt_caps_are_one(const struct mmt_caps *a, const struct mmt_caps *b);
 
+/* NULL if both are of one kind (backend, name, architecture, number of multiprocessors,
+ * and of a GPU the memory within an eighth), else one sentence why not, written into
+ * `buffer`. */
+const char *mmt_caps_foreign(const struct mmt_caps *made_on, const struct mmt_caps *caps,
+                             char buffer[512]);
+
+/* Of devices of one kind: "another card of this kind" or "several cards of this kind" by
+ * their UUIDs; NULL where it is the same one, or nobody can tell. */
+const char *mmt_caps_other_card(const struct mmt_caps *made_on,
+                                const struct mmt_caps *caps);
+
 /* The model of the type's family that rests on the most problems, the first of several;
  * NULL where there is none. */
 const struct mmt_model *mmt_profile_model(const struct mmt_profile *profile,
@@ -400,10 +411,9 @@ const struct mmt_profile *mmt_profile_for(const struct mmt_profile *profile,
                                           const struct mmt_caps *caps, bool foreign,
                                           mmt_error *err);
 
-/* NULL if the profile was made on such a device (backend, name, architecture, number of
- * multiprocessors, and of a GPU the memory within an eighth), else one sentence why not,
- * written into `buffer`. Another driver is no reason. Of a bundle, whether one of its
- * targets is for it. */
+/* NULL if the profile was made on such a device (mmt_caps_foreign), else one sentence why
+ * not, written into `buffer`. Another driver is no reason. Of a bundle, whether one of
+ * its targets is for it. */
 const char *mmt_profile_foreign(const struct mmt_profile *profile,
                                 const struct mmt_caps *caps, char buffer[512]);
 

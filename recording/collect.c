@@ -46,8 +46,9 @@ static bool head_is_whole(const struct mmt_counts_head *head)
 {
     return !memcmp(head->magic, MMT_COUNTS_MAGIC, sizeof head->magic) &&
            head->row_size == sizeof(struct mmt_counted) && head->fates == MMT_NUM_FATES &&
-           ends(head->version, sizeof head->version) && ends(head->host, sizeof head->host) &&
-           ends(head->boot, sizeof head->boot) && ends(head->stem, sizeof head->stem) &&
+           ends(head->version, sizeof head->version) &&
+           ends(head->host, sizeof head->host) && ends(head->boot, sizeof head->boot) &&
+           ends(head->stem, sizeof head->stem) &&
            ends(head->library, sizeof head->library) &&
            ends(head->path, sizeof head->path) && ends(head->run, sizeof head->run) &&
            head->stem[0] && head->stem[0] != '.' && !strchr(head->stem, '/');
@@ -102,8 +103,7 @@ static bool read_file(int folder, const char *name, struct file *out)
     while (flock(out->fd, LOCK_EX) && errno == EINTR)
         continue;
     return !fstat(out->fd, &out->state) && S_ISREG(out->state.st_mode) &&
-           out->state.st_nlink && out->state.st_uid == geteuid() &&
-           read_again(out, name);
+           out->state.st_nlink && out->state.st_uid == geteuid() && read_again(out, name);
 }
 
 static void close_file(struct file *file)
@@ -174,9 +174,9 @@ static bool add(const struct file *file,
     if (!status)
         mmt_recording_compact(mmt_text_string(&path), most_recorded_bytes, NULL);
     else if (owed)
-        owed(context, &(struct mmt_counts_owed){ file->head->stem,
-                                                 mmt_text_string(&file->path), list,
-                                                 count, &err });
+        owed(context,
+             &(struct mmt_counts_owed){ file->head->stem, mmt_text_string(&file->path),
+                                        list, count, &err });
     free(list);
     free(now);
     free(from);

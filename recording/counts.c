@@ -52,8 +52,8 @@ static int write_zeros(int fd, off_t from, off_t to)
 {
     static const char zeros[4096];
     while (from < to) {
-        const size_t most = (size_t) (to - from) < sizeof zeros ? (size_t) (to - from)
-                                                                : sizeof zeros;
+        const size_t most =
+            (size_t) (to - from) < sizeof zeros ? (size_t) (to - from) : sizeof zeros;
         const ssize_t put = pwrite(fd, zeros, most, from);
         if (put < 0 && errno != EINTR)
             return errno;
@@ -159,8 +159,9 @@ uint64_t mmt_counts_started(long pid)
     read_line(path, text, sizeof text);
     const char *behind = strrchr(text, ')'); /* the program's name may have anything */
     if (behind)
-        sscanf(behind, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
-                       "%*d %*d %*d %*d %llu",
+        sscanf(behind,
+               ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
+               "%*d %*d %*d %*d %llu",
                &ticks);
     return ticks;
 }
@@ -200,9 +201,9 @@ struct mmt_counts *mmt_counts_create(const struct mmt_counts_of *of, mmt_error *
     if (!counts)
         return NULL;
     const int fd = make_file(&counts->file, err);
-    void *memory = mmap(NULL, bytes_of(MMT_MOST_COUNTED), PROT_READ | PROT_WRITE,
-                        fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED,
-                        fd, 0);
+    void *memory =
+        mmap(NULL, bytes_of(MMT_MOST_COUNTED), PROT_READ | PROT_WRITE,
+             fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED, fd, 0);
     if (fd >= 0 && !fstat(fd, &file)) {
         counts->device = file.st_dev;
         counts->inode = file.st_ino;
@@ -225,8 +226,8 @@ struct mmt_counts *mmt_counts_create(const struct mmt_counts_of *of, mmt_error *
  * has its name. */
 static int open_again(const struct mmt_counts *counts)
 {
-    const int fd =
-        open(mmt_text_string(&counts->file), O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    const int fd = open(mmt_text_string(&counts->file),
+                        O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     struct stat file;
     if (fd >= 0 && (fstat(fd, &file) || file.st_dev != counts->device ||
                     file.st_ino != counts->inode)) {
@@ -327,7 +328,8 @@ static mmt_status write_some(struct mmt_counts *counts, const char *path, int *n
     size_t count = 0;
 
     if (!list)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to write down what was counted");
+        return mmt_fail(err, MMT_ERROR_MEMORY,
+                        "no memory to write down what was counted");
     for (; *next < number && count < AT_ONCE; ++*next) {
         rows[count] = &counts->rows[*next];
         count += atomic_load(&rows[count]->used) &&

@@ -24,7 +24,7 @@ struct mmt_tally {
 
 /* One kind of call. */
 struct mmt_counted {
-    atomic_bool used;     /* the call is there, and from then on constant */
+    atomic_bool used; /* the call is there, and from then on constant */
     struct mmt_call call;
     double saves;              /* seconds that a call saves that ours computes */
     atomic_size_t least, most; /* as mmt_call's of workspaces, of calls whose workspace
@@ -76,7 +76,7 @@ mmt_status mmt_counts_check(mmt_error *err);
 /* Counts that could not be added to their recording; they stay in their file, and the
  * next who collects tries again. */
 struct mmt_counts_owed {
-    const char *stem, *file;        /* of the recording, of the counts */
+    const char *stem, *file;         /* of the recording, of the counts */
     const struct mmt_recorded *list; /* `count` kinds */
     size_t count;
     const mmt_error *why;

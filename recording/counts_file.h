@@ -4,7 +4,7 @@
 
 #include "recording/counts.h"
 
-#define MMT_COUNTS_MAGIC "mmtcnt1"
+#define MMT_COUNTS_MAGIC  "mmtcnt1"
 #define MMT_COUNTS_ENDING ".counts"
 
 /* The first bytes. Numbers are in host order: the file belongs to one machine. */

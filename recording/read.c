@@ -110,11 +110,10 @@ static bool read_call(const json_t *line, struct mmt_call *call, const char **wh
 
 static bool has_other_keys(json_t *line)
 {
-    static const char *const keys[] = { "call",  "client",    "adds",
-                                        "compute", "workspace", "most_workspace",
-                                        "library", "path",      "run",
-                                        "fates", "timed",     "ns",
-                                        "saved_ns" };
+    static const char *const keys[] = {
+        "call", "client", "adds",  "compute", "workspace", "most_workspace", "library",
+        "path", "run",    "fates", "timed",   "ns",        "saved_ns"
+    };
     size_t known = 0;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         known += json_object_get(line, keys[i]) != NULL;
@@ -154,8 +153,7 @@ static uint64_t hash_string(const char *string)
 
 static uint64_t hash_of(const struct mmt_recorded *it)
 {
-    return mmt_call_hash(&it->call) ^ hash_string(it->library) ^
-           3 * hash_string(it->run);
+    return mmt_call_hash(&it->call) ^ hash_string(it->library) ^ 3 * hash_string(it->run);
 }
 
 static bool is_same(const struct mmt_recorded *a, const struct mmt_recorded *b)
@@ -289,7 +287,8 @@ static mmt_status take_lines(struct reading *reading, FILE *file, const char *pa
     char *line = malloc(MOST_BYTES);
     size_t length;
     mmt_status status =
-        line ? MMT_OK : mmt_fail(err, MMT_ERROR_MEMORY, "out of memory reading '%s'", path);
+        line ? MMT_OK
+             : mmt_fail(err, MMT_ERROR_MEMORY, "out of memory reading '%s'", path);
     for (long number = 1; !status && get_line(file, line, &length); number++)
         if (length > MOST_BYTES)
             pass_over(reading, number, "it has more than 65536 bytes");

@@ -37,37 +37,18 @@ void mmt_recording_path(const char *stem, struct mmt_text *path)
 
 /* ---- a line ------------------------------------------------------------------------ */
 
-/* The bytes of the character of UTF-8 at `at`; 0: it is none. */
-static int character(const unsigned char *at)
-{
-    const int length = *at < 0x80                   ? 1
-                       : *at >= 0xc2 && *at <= 0xdf ? 2
-                       : (*at & 0xf0) == 0xe0       ? 3
-                       : *at >= 0xf0 && *at <= 0xf4 ? 4
-                                                    : 0;
-    for (int i = 1; i < length; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    /* overlong, a half of a pair, or beyond the last character */
-    if ((*at == 0xe0 && at[1] < 0xa0) || (*at == 0xed && at[1] > 0x9f) ||
-        (*at == 0xf0 && at[1] < 0x90) || (*at == 0xf4 && at[1] > 0x8f))
-        return 0;
-    return length;
-}
-
 static void add_string(struct mmt_text *line, const char *key, const char *string)
 {
-    const unsigned char *at = (const unsigned char *) string;
     mmt_text_addf(line, ",\"%s\":\"", key);
-    while (*at) {
-        const int length = character(at);
-        if (!length || mmt_text_is_control(*at))
+    while (*string) {
+        const int length = mmt_text_character(string);
+        if (!length || mmt_text_is_control(*string))
             mmt_text_add(line, "?");
-        else if (*at == '"' || *at == '\\')
-            mmt_text_addf(line, "\\%c", *at);
+        else if (*string == '"' || *string == '\\')
+            mmt_text_addf(line, "\\%c", *string);
         else
-            mmt_text_add_bytes(line, at, length);
-        at += length ? length : 1;
+            mmt_text_add_bytes(line, string, (size_t) length);
+        string += length ? length : 1;
     }
     mmt_text_add(line, "\"");
 }

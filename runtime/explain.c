@@ -3,6 +3,28 @@
 #include "costmodel/costmodel.h"
 #include "runtime/runtime.h"
 
+const struct mmt_layer *mmt_selection_layer(const struct mmt_profile *profile,
+                                            const struct mmt_selection *selection)
+{
+    return profile && selection->layer >= 0 &&
+                   (size_t) selection->layer < profile->num_layers
+               ? &profile->layers[selection->layer]
+               : NULL;
+}
+
+/* Profiles that count together are of the device as one: each file is asked itself. */
+const char *mmt_selection_foreign(const struct mmt_profile *profile,
+                                  const struct mmt_selection *selection,
+                                  const struct mmt_caps *caps, char buffer[512])
+{
+    const struct mmt_layer *layer = mmt_selection_layer(profile, selection);
+    if (profile && mmt_profile_foreign(profile, caps, buffer))
+        return buffer;
+    return layer && !*layer->kin && !profile->kernels.bundle
+               ? mmt_caps_foreign(&layer->caps, caps, buffer)
+               : NULL;
+}
+
 void mmt_selection_print_range(const struct mmt_selection *selection,
                                const mmt_problem *problem, struct mmt_text *text)
 {
@@ -14,12 +36,12 @@ void mmt_selection_print_range(const struct mmt_selection *selection,
                   selection->range.segment_to);
 }
 
-static void print_why(const struct mmt_selection *selection, const mmt_problem *problem,
-                      struct mmt_text *text)
+static void print_why(const struct mmt_selection *selection, const char *foreign,
+                      const mmt_problem *problem, struct mmt_text *text)
 {
     switch (selection->why) {
     case MMT_SELECTION_EXACT:
-        mmt_text_addf(text, "tuned for this very problem: %.1f us",
+        mmt_text_addf(text, "%s: %.1f us", mmt_selection_tuned(foreign),
                       selection->seconds * 1e6);
         break;
     case MMT_SELECTION_RANGE:
@@ -59,6 +81,7 @@ mmt_status mmt_explain(const struct mmt_profile *profile, const mmt_problem *pro
 {
     struct mmt_ranked ranked[MMT_MOST_RANKED];
     struct mmt_selection selection;
+    char why[512];
     mmt_status status = mmt_select(profile, problem, caps, NULL, &selection, err);
 
     if (status != MMT_OK)
@@ -67,7 +90,10 @@ mmt_status mmt_explain(const struct mmt_profile *profile, const mmt_problem *pro
     mmt_text_add(text, "\nselected: ");
     mmt_config_print(&selection.config, text);
     mmt_text_add(text, "\nwhy:    ");
-    print_why(&selection, problem, text);
+    const char *foreign = mmt_selection_foreign(profile, &selection, caps, why);
+    print_why(&selection, foreign, problem, text);
+    if (foreign)
+        mmt_text_addf(text, "; %s", foreign);
     int count = mmt_select_rank(profile, problem, caps, NULL, ranked);
     mmt_text_addf(text, "\n\n%12s     %5s  %6s  %6s  %s\n", "expected", "ratio", "blocks",
                   "steps", "kernel of the portfolio");

@@ -155,8 +155,11 @@ static mmt_status load_bundled(mmt_device *device, const struct mmt_bundled *in,
                         variant->aligned ? "for aligned operands"
                                          : "for operands of any alignment",
                         device->caps.architecture);
-    binary.data = (void *) mmt_bundle_binary(in, kernel, &binary.size, err);
-    return binary.data ? mmt_module_load(device, &binary, module, err) : MMT_ERROR_FORMAT;
+    mmt_status status = mmt_bundle_binary(in, kernel, &binary.data, &binary.size, err);
+    if (status == MMT_OK)
+        status = mmt_module_load(device, &binary, module, err);
+    free(binary.data);
+    return status;
 }
 
 /* A driver may refuse what an older one cached: then it is made anew, once. */

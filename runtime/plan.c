@@ -12,6 +12,8 @@ void mmt_plan_options_init(mmt_plan_options *out, size_t size)
     mmt_struct_fill(out, size, &options, sizeof options);
 }
 
+enum { MOST_SECONDS = 24 * 60 * 60 }; /* that a plan may measure */
+
 /* ---- planning -------------------------------------------------------------------- */
 
 static mmt_status read_options(const mmt_plan_options *given, mmt_plan_options *out,
@@ -31,6 +33,12 @@ static mmt_status read_options(const mmt_plan_options *given, mmt_plan_options *
             "mmt_plan_options.f32_mode is %d; it must be MMT_F32_EMULATED or "
             "MMT_F32_STRICT",
             (int) out->f32_mode);
+    if (!(out->measure_seconds >= 0 && out->measure_seconds <= MOST_SECONDS))
+        return mmt_fail_argument(
+            err, MMT_ARGUMENT_MEASURE_SECONDS,
+            "mmt_plan_options.measure_seconds is %g; it must be from 0, which is the "
+            "usual time, to %d",
+            out->measure_seconds, MOST_SECONDS);
     if (out->effort != MMT_EFFORT_ESTIMATE && out->effort != MMT_EFFORT_MEASURE)
         return mmt_fail_argument(
             err, MMT_ARGUMENT_EFFORT,
@@ -149,23 +157,26 @@ static mmt_status build_kernels(struct mmt_plan *plan, const mmt_profile *profil
     return status;
 }
 
-/* Where what was measured comes from, and what was other than here. */
+/* Where what was measured comes from, and what was other than here, though the kind of
+ * device is the same. */
 static void describe_layer(const struct mmt_plan *plan, const mmt_profile *profile,
-                           struct mmt_text *text)
+                           const char *foreign, struct mmt_text *text)
 {
-    const int number = plan->selection.layer;
-    if (!profile || number < 0 || (size_t) number >= profile->num_layers)
+    const struct mmt_layer *layer = mmt_selection_layer(profile, &plan->selection);
+    if (!layer)
         return;
-    const struct mmt_layer *layer = &profile->layers[number];
+    const char *card = mmt_caps_other_card(&layer->caps, &plan->caps);
     if (profile->num_layers > 1)
         mmt_text_addf(text, ", from %s", layer->path);
     if (*layer->kin) {
         mmt_text_addf(text, ", found on %s of the same architecture", layer->kin);
         return;
     }
-    if (strcmp(layer->driver, plan->caps.driver))
-        mmt_text_addf(text, ", measured under driver %s, which is %s now", layer->driver,
-                      plan->caps.driver);
+    if (strcmp(layer->caps.driver, plan->caps.driver))
+        mmt_text_addf(text, ", measured under driver %s, which is %s now",
+                      layer->caps.driver, plan->caps.driver);
+    if (card && !foreign)
+        mmt_text_addf(text, ", measured on %s", card);
 }
 
 /* Whether it may be this kernel alone that the driver does not take. */
@@ -244,13 +255,13 @@ static mmt_status select_and_build(struct mmt_plan *plan, const mmt_profile *pro
 }
 
 static void describe_selection(const struct mmt_plan *plan, const mmt_profile *profile,
-                               struct mmt_text *text)
+                               const char *foreign, struct mmt_text *text)
 {
     const struct mmt_selection *selection = &plan->selection;
 
     switch (selection->why) {
     case MMT_SELECTION_EXACT:
-        mmt_text_addf(text, "tuned for this very problem, %.1f us",
+        mmt_text_addf(text, "%s, %.1f us", mmt_selection_tuned(foreign),
                       selection->seconds * 1e6);
         break;
     case MMT_SELECTION_MEASURED:
@@ -313,13 +324,15 @@ static mmt_status describe_plan(struct mmt_plan *plan, const mmt_profile *profil
     if (plan->aligned || plan->any) {
         mmt_config_print(&plan->bound.config, &text);
         mmt_text_add(&text, "; ");
-        describe_selection(plan, profile, &text);
-        describe_layer(plan, profile, &text);
+        const char *foreign =
+            mmt_selection_foreign(profile, &plan->selection, &plan->caps, why);
+        describe_selection(plan, profile, foreign, &text);
+        describe_layer(plan, profile, foreign, &text);
         if (plan->unmeasured.status)
             mmt_text_addf(&text, "; nothing was measured: %s", plan->unmeasured.text);
         describe_refusals(plan, &text);
-        if (profile && mmt_profile_foreign(profile, &plan->caps, why))
-            mmt_text_addf(&text, "; %s", why);
+        if (foreign)
+            mmt_text_addf(&text, "; %s", foreign);
         if (!plan->aligned && plan->bound.has_aligned)
             mmt_text_add(&text, "; its rows are not aligned to whole vectors");
         describe_cache(&text);

@@ -143,6 +143,23 @@ mmt_status mmt_select_cached(const struct mmt_profile *profile,
                              const struct mmt_terms *terms, struct mmt_selection *out,
                              mmt_error *err);
 
+/* The profile's layer that it rests on, or NULL. */
+const struct mmt_layer *mmt_selection_layer(const struct mmt_profile *profile,
+                                            const struct mmt_selection *selection);
+
+/* Why what it rests on was measured on another kind of device, one sentence, written into
+ * `buffer`; NULL where it was not. The profile may be NULL. */
+const char *mmt_selection_foreign(const struct mmt_profile *profile,
+                                  const struct mmt_selection *selection,
+                                  const struct mmt_caps *caps, char buffer[512]);
+
+/* What MMT_SELECTION_EXACT is called for people. */
+static inline const char *mmt_selection_tuned(const char *foreign)
+{
+    return foreign ? "tuned for this problem on another device"
+                   : "tuned for this very problem";
+}
+
 /* Adds of MMT_SELECTION_RANGE "tuned for 1-8192x14336x4096, kernel 3 of 5, m up to 300".
  */
 void mmt_selection_print_range(const struct mmt_selection *selection,

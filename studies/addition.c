@@ -433,6 +433,9 @@ static mmt_status add_device(const struct mmt_study_options *options,
             return status;
         }
         add_row(device, type, &sums[done++], table);
+        status = mmt_table_save(table, options->folder, "addition", err);
+        if (status != MMT_OK)
+            return status;
     }
     if (done) {
         say_crossover(options, device, type, sums, done);

@@ -349,7 +349,8 @@ static mmt_status solve_order(const struct mmt_study_options *options,
             break;
         history[method] = (struct history){ n, result.seconds };
         add_row(options, table, method, &s, &result);
-        if (must_solve(options) &&
+        status = mmt_table_save(table, options->folder, "cg", err);
+        if (status == MMT_OK && must_solve(options) &&
             (result.end != MMT_CG_SOLVED || distance_to_known(&s) > 1e-6))
             status = mmt_fail(err, MMT_ERROR_DEVICE,
                               "%s, n = %" PRId64 ": %s, x is wrong by %.2g",

@@ -1,5 +1,7 @@
 #include "studies/cpu.h"
 
+#include "tuner/common/options.h"
+
 const char *mmt_cpu_layout_name(enum mmt_cpu_layout layout)
 {
     static const char *const names[] = { "A*B", "A^T*B", "A*B^T", "buffered" };
@@ -20,7 +22,7 @@ const char *mmt_cpu_layout_name(enum mmt_cpu_layout layout)
     static void buffered_##real(int64_t n, const real *a, const real *b, real *c,        \
                                 real *column)                                            \
     {                                                                                    \
-        for (int64_t j = 0; j < n; j++) {                                                \
+        for (int64_t j = 0; j < n && !mmt_interrupted; j++) {                            \
             for (int64_t k = 0; k < n; k++)                                              \
                 column[k] = b[k * n + j];                                                \
             for (int64_t i = 0; i < n; i++)                                              \
@@ -35,7 +37,7 @@ const char *mmt_cpu_layout_name(enum mmt_cpu_layout layout)
             buffered_##real(n, a, b, c, column);                                         \
             return;                                                                      \
         }                                                                                \
-        for (int64_t i = 0; i < n; i++)                                                  \
+        for (int64_t i = 0; i < n && !mmt_interrupted; i++)                              \
             for (int64_t j = 0; j < n; j++)                                              \
                 c[i * n + j] =                                                           \
                     layout == MMT_CPU_AB    ? dot_##real(a + i * n, 1, b + j, n, n)      \
@@ -54,7 +56,7 @@ DEFINE(float)
 DEFINE(double)
 DEFINE(whole)
 
-void mmt_cpu_gemm(mmt_type type, enum mmt_cpu_layout layout, int64_t n, const void *a,
+bool mmt_cpu_gemm(mmt_type type, enum mmt_cpu_layout layout, int64_t n, const void *a,
                   const void *b, void *c, void *column)
 {
     if (type == MMT_F32)
@@ -63,6 +65,7 @@ void mmt_cpu_gemm(mmt_type type, enum mmt_cpu_layout layout, int64_t n, const vo
         gemm_double(layout, n, a, b, c, column);
     else
         gemm_whole(layout, n, a, b, c, column);
+    return !mmt_interrupted;
 }
 
 void mmt_cpu_add(mmt_type type, int64_t n, const void *a, const void *b, void *c)

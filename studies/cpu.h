@@ -2,6 +2,8 @@
 #ifndef MMT_STUDIES_CPU_H
 #define MMT_STUDIES_CPU_H
 
+#include <stdbool.h>
+
 #include <mmtune/mmtune.h>
 
 /* How the operands lie, and which way the inner loop walks. */
@@ -17,8 +19,8 @@ enum mmt_cpu_layout {
 const char *mmt_cpu_layout_name(enum mmt_cpu_layout layout);
 
 /* C = op(A) op(B), all n x n, of type f32, f64 or i32 (mod 2^32). `column` is room for n
- * elements of the type. */
-void mmt_cpu_gemm(mmt_type type, enum mmt_cpu_layout layout, int64_t n, const void *a,
+ * elements of the type. False where Ctrl-C has ended it: then C is not whole. */
+bool mmt_cpu_gemm(mmt_type type, enum mmt_cpu_layout layout, int64_t n, const void *a,
                   const void *b, void *c, void *column);
 
 /* C = A + B, n elements of type f32, f64 or i32. */

@@ -329,18 +329,22 @@ static const struct mmt_climb_cpu *cpu_below(const struct mmt_ladder *ladder,
     return best;
 }
 
-/* The mean of as many runs as the paper has, or as the time allows. */
+/* The mean of as many runs as the paper has, or as the time allows; none where Ctrl-C
+ * ends the first. */
 static void time_layout(const struct mmt_ladder *ladder, struct matrices *m, int layout,
                         struct mmt_climb_cpu *out)
 {
-    double limit = ladder->options->cpu_seconds, start = mmt_now(), passed;
+    double limit = ladder->options->cpu_seconds, start = mmt_now(), passed = 0;
     int runs = 0;
 
     do {
-        mmt_cpu_gemm(m->type, layout, m->n, m->a, m->b, m->c, m->column);
+        if (!mmt_cpu_gemm(m->type, layout, m->n, m->a, m->b, m->c, m->column))
+            break;
         passed = mmt_now() - start;
         runs++;
     } while (runs < ladder->paper->cpu_repetitions && passed * (runs + 1) / runs < limit);
+    if (!runs)
+        return;
     out->seconds[layout] = passed / runs;
     out->runs[layout] = runs;
 }

@@ -123,7 +123,7 @@ static mmt_status visit_grid(struct rounds *r, struct grid *grid, mmt_error *err
     double until = mmt_now() + VISIT_SECONDS;
     mmt_status status = MMT_OK;
     for (int i = 0; i < VISIT && status == MMT_OK; i++) {
-        if (i && mmt_now() > until)
+        if (i && (mmt_now() > until || mmt_study_interrupted()))
             break;
         status = grid->knot ? time_knot(r, grid, grid->runs, err)
                             : time_scheme(r, grid, grid->runs, err);

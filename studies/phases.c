@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "studies/cpu.h"
 #include "studies/timer.h"
+#include "tuner/common/options.h"
 
 struct buffers {
     mmt_operand a, b, c, workspace;
@@ -145,7 +146,7 @@ mmt_status mmt_phases_run(mmt_device *device, const mmt_plan *plan,
     status = run_once(device, plan, data, &timer, &one, err);
     double start = mmt_now();
     for (int i = 0; i < repetitions && status == MMT_OK; i++) {
-        if (i && seconds > 0 && mmt_now() - start > seconds)
+        if (i && ((seconds > 0 && mmt_now() - start > seconds) || mmt_interrupted))
             break;
         status = run_once(device, plan, data, &timer, &one, err);
         add_phases(out, &one, &squares);

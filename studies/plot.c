@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "studies/table.h"
+#include "tuner/common/options.h"
 
 extern char **environ;
 
@@ -399,7 +400,7 @@ static void add_script(const struct mmt_table *table, const struct mmt_plot *plo
 static mmt_status draw_plot(const char *script, bool *drawn, mmt_error *err)
 {
     char *words[] = { "gnuplot", (char *) script, NULL };
-    pid_t child;
+    pid_t child, ended;
     int status, code = posix_spawnp(&child, words[0], NULL, NULL, words, environ);
 
     if (code == ENOENT) {
@@ -409,10 +410,13 @@ static mmt_status draw_plot(const char *script, bool *drawn, mmt_error *err)
     if (code)
         return mmt_fail_native(err, MMT_ERROR_IO, code, "gnuplot cannot be started: %s",
                                strerror(code));
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return mmt_fail_native(err, MMT_ERROR_IO, errno, "waiting for gnuplot: %s",
-                                   strerror(errno));
+    mmt_interrupted_child = child;
+    while ((ended = waitpid(child, &status, 0)) < 0 && errno == EINTR)
+        ;
+    mmt_interrupted_child = 0;
+    if (ended < 0)
+        return mmt_fail_native(err, MMT_ERROR_IO, errno, "waiting for gnuplot: %s",
+                               strerror(errno));
     *drawn = WIFEXITED(status) && WEXITSTATUS(status) == 0;
     if (*drawn)
         return MMT_OK;

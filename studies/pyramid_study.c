@@ -155,7 +155,7 @@ static mmt_status time_pass(const struct mmt_study_device *device,
     if (status != MMT_OK)
         return status;
     for (int run = 0; run <= RUNS && status == MMT_OK; run++) {
-        if (run > 1 && mmt_now() > until)
+        if (run > 1 && (mmt_now() > until || mmt_study_interrupted()))
             break;
         status = mmt_pyramid_pass(pyramid, &timed->counts, NULL, err);
         if (run)

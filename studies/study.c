@@ -3,7 +3,6 @@
 #include <jansson.h>
 #include <limits.h>
 #include <math.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,17 +23,9 @@ enum { NUM_STUDIES = sizeof studies / sizeof *studies };
 
 /* ---- what studies share ----------------------------------------------------------- */
 
-static volatile sig_atomic_t interrupted;
-
-static void note_interrupt(int number)
-{
-    if (interrupted++)
-        _Exit(MMT_EXIT_INTERRUPTED);
-}
-
 bool mmt_study_interrupted(void)
 {
-    return interrupted != 0;
+    return mmt_interrupted != 0;
 }
 
 static mmt_status print_json(const char *folder, const char *name, mmt_error *err)
@@ -48,6 +39,7 @@ static mmt_status print_json(const char *folder, const char *name, mmt_error *er
                         where.text);
     json_dumpf(root, stdout, JSON_COMPACT);
     putchar('\n');
+    fflush(stdout);
     json_decref(root);
     return MMT_OK;
 }
@@ -484,10 +476,11 @@ static const struct mmt_study *find_study(const char *name)
 static int run_study(const struct mmt_study_options *options, const char *name)
 {
     mmt_error err = { 0 };
-    signal(SIGINT, note_interrupt);
+    mmt_hear_interrupts(
+        "study", "tables that were saved are whole, what is not yet saved is lost");
     if (options->study->run(options, &err))
         return mmt_failed_or_usage(name, &err);
-    if (interrupted)
+    if (mmt_interrupted)
         return mmt_say_interrupted("study", "tables have what was measured until then");
     return MMT_EXIT_DONE;
 }

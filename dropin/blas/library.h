@@ -18,7 +18,8 @@ typedef void mmt_fortran_gemm(const char *trans_a, const char *trans_b, const in
 
 /* What a function's name leads to beyond the object that `own` is in: the next definition
  * in the loader's order, else one in any object that is loaded, global or not. NULL where
- * there is none. The object that has it stays loaded. Thread-safe; may lock the loader. */
+ * there is none. The object that has it stays loaded. Thread-safe; may lock the loader.
+ */
 void *mmt_blas_find(const char *name, const void *own);
 
 /* The file of the object that a function is in, links resolved; "" where the loader does

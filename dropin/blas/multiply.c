@@ -33,7 +33,7 @@ __attribute__((constructor)) static void read_threshold(void)
 {
     const char *text = secure_getenv("MMTUNE_BLAS_THRESHOLD");
     char *end = NULL;
-    const double value = text ? strtod(text, &end) : -1;
+    const double value = text ? mmt_text_read_number(text, &end) : -1;
 
     if (text && end != text && !*end && value >= 0)
         threshold = value;

@@ -90,7 +90,8 @@ typedef enum mmt_argument {
     MMT_ARGUMENT_OFFSETS_A, MMT_ARGUMENT_OFFSETS_B, MMT_ARGUMENT_OFFSETS_C,
     MMT_ARGUMENT_ROWS, MMT_ARGUMENT_COLUMNS, MMT_ARGUMENT_LD_HOST,
     MMT_ARGUMENT_LD_DEVICE, MMT_ARGUMENT_HOST, MMT_ARGUMENT_MATRIX,
-    MMT_ARGUMENT_LAYOUT, MMT_ARGUMENT_HANDLE /* of mmtune/blas.h */
+    MMT_ARGUMENT_LAYOUT, MMT_ARGUMENT_HANDLE, /* of mmtune/blas.h */
+    MMT_ARGUMENT_MEASURE_SECONDS
 } mmt_argument;
 
 /* clang-format on */
@@ -417,12 +418,14 @@ typedef struct mmt_profile mmt_profile;
 /* Reads a profile. A file of another format is refused as a whole; an entry that names an
  * unknown template, knob or value is left out, and mmt_profile_warnings says which.
  *
- * Or reads a bundle of `mmtune bundle`: profiles with compiled kernels. Its file stays as
- * it is until mmt_profile_free. Plans with it take the kernels that are inside alone:
- * nothing is compiled, written or read elsewhere. Where none serves, a plan is
- * MMT_ERROR_UNSUPPORTED; on another device MMT_ERROR_ARGUMENT, unless foreign_profile
- * allows one of the architecture. MMT_ERROR_FORMAT where it is damaged or of another
- * version. It is code: load it from where you load libraries from. */
+ * Or reads a bundle of `mmtune bundle`: profiles with compiled kernels. Plans with it
+ * take the kernels that are inside alone: nothing is compiled, written or read elsewhere.
+ * Where none serves, a plan is MMT_ERROR_UNSUPPORTED; on another device
+ * MMT_ERROR_ARGUMENT, unless foreign_profile allows one of the architecture.
+ * MMT_ERROR_FORMAT where it is damaged or of another version. The file is read until
+ * mmt_profile_free: replace it by renaming another to its name; a plan whose kernel was
+ * written over or cut off is MMT_ERROR_FORMAT. It is code: load it from where you load
+ * libraries from. */
 MMT_API mmt_profile *mmt_profile_load(const char *path, mmt_error *err);
 
 /* All profiles of this device as one: its user's, in $XDG_DATA_HOME/mmtune; a site's, in
@@ -494,7 +497,7 @@ typedef struct mmt_plan_options {
     mmt_f32_mode f32_mode; /* default: MMT_F32_EMULATED */
     mmt_effort effort;     /* default: MMT_EFFORT_ESTIMATE */
     double measure_seconds; /* most that timing takes, apart from building kernels and
-                             * writing random numbers; default 0: 0.05 */
+                             * writing random numbers; at most a day; default 0: 0.05 */
     size_t measure_bytes;   /* most device memory for it; default 0: a quarter */
     mmt_queue queue;        /* nothing is measured while this one is being captured, or a
                              * stream that the default stream waits for; default NULL */

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Union
 
 from . import _library
-from ._arrays import stream_of
+from ._arrays import base_of, stream_of
 from ._errors import ArgumentError, ArgumentTypeError, DeviceError, NotFoundError
 from ._library import Operand, call, lib, whole
 
@@ -46,7 +46,7 @@ class Device:
 
     def __init__(self, name: Union[int, str], _handle: int = 0) -> None:
         _check_process()
-        self._handle: int = _handle or call("mmt_device_open", str(name).encode())
+        self._handle: int = _handle or call("mmt_device_open", str(name).encode(errors="replace"))
         ends_at_fork(self)
         self.name: str = lib.mmt_device_name(self.handle).decode()
         """As "NVIDIA H200 (cuda:0)"."""
@@ -153,8 +153,10 @@ class Buffer:
 
 def _memory(data: Any) -> tuple[Any, int, bool]:
     """What ctypes takes as the address of an object's memory, its bytes, and whether they may be written."""
-    array = getattr(data, "__array_interface__", None)
-    if array is not None:
+    base = base_of(data, "numpy", "ndarray")
+    if base:
+        data = base.view(data, base)  # a subclass may say of itself what it wants
+        array = data.__array_interface__
         if not data.flags.c_contiguous:
             raise ArgumentError("the array has gaps or is transposed; numpy.ascontiguousarray makes one that is not")
         if data.dtype.hasobject:
@@ -213,15 +215,19 @@ def device(which: Union[None, int, str, Device] = None) -> Device:
     if isinstance(which, Device):
         return which
     key = str(0 if which is None else which)
-    if key.isdigit():
+    if _is_number(key):
         key = _id_of(key)
-    if key.startswith("cuda:") and key[5:].isdigit():
+    if key.startswith("cuda:") and _is_number(key[5:]):
         return cuda_device(int(key[5:]))
     with _lock:
         if key not in _open:
             made = Device(key)
             _open[key] = next((it for it in _open.values() if it.name == made.name), made)
         return _open[key]
+
+
+def _is_number(text: str) -> bool:
+    return text.isdecimal() and len(text) < 10
 
 
 @functools.lru_cache(maxsize=None)

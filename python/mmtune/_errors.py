@@ -64,6 +64,16 @@ class FileError(Error, OSError):
     status = "io"
 
 
+def as_error(error: Exception) -> Error:
+    """The error, or one of ours whose cause it is where another library raised it."""
+    if isinstance(error, Error):
+        return error
+    short = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
+    made = (OutOfMemoryError if short else Error)(f"{type(error).__name__}: {error}")
+    made.__cause__ = error
+    return made
+
+
 # By mmt_status, from 1 on.
 BY_STATUS = (ArgumentError, UnsupportedError, NotFoundError, FormatError, OutOfMemoryError, CompileError,
              DeviceError, FileError)

@@ -155,6 +155,7 @@ def _steps(view: View, batch: tuple[int, ...]) -> list[int]:
     return [0] * missing + [0 if size == 1 else stride for size, stride in own]
 
 
+_MOST_LAUNCHES = 1 << 22
 _Dim = tuple[int, ...]  # four: matrices, and what they are apart in A, B and C
 
 
@@ -174,6 +175,10 @@ def _merge(dims: list[_Dim]) -> list[_Dim]:
 def _offsets(dims: list[_Dim]) -> Optional[tuple[list[int], list[int], list[int]]]:
     if not dims:
         return None
+    count = math.prod(size for size, *_ in dims)
+    if count > _MOST_LAUNCHES:
+        raise ArgumentError(f"the batch is of {count} products that no stride goes over, each a launch of its own; "
+                            f"there are {_MOST_LAUNCHES} at most", "batch")
     places = [(0, 0, 0)]
     for size, *steps in dims:
         places = [tuple(at + i * step for at, step in zip(place, steps))  # type: ignore[misc]

@@ -6,9 +6,9 @@ from collections.abc import Hashable
 from typing import Any, Callable, Optional, TypeVar, Union, overload
 
 from . import _arrays, _library, _plan
-from ._arrays import DlpackKind, JaxKind, Kind, NumpyKind, _kinds, kind_of, stream_of, type_of
+from ._arrays import ExportKind, JaxKind, Kind, NumpyKind, _kinds, kind_of, stream_of, type_of
 from ._device import Device, cuda_device, device as open_device
-from ._errors import ArgumentError, ArgumentTypeError, Error
+from ._errors import ArgumentError, ArgumentTypeError, Error, as_error
 from ._layout import Layout, Unfit, View, check_apart, check_distinct, extent, lay_out, row_major
 from ._library import BYTES, call
 from ._plan import Executor, Problem, check_number, new_call, options_of
@@ -54,7 +54,7 @@ def matmul(a: Any, b: Any, *, out: Any = None, alpha: float = 1, beta: float = 0
     precision    of f32: "emulated" (the default; tensor cores may do it, more exactly than FMAs), "strict"
                  (FMAs alone) or "tf32"
     stream       of the CUDA device: a stream of PyTorch or CuPy, or its address; None: the library's current
-                 one. The call returns before the product is there (JAX: once it is).
+                 one. The call returns before the product is there (JAX, and others by DLPack: once it is).
     device       for host memory: a Device, number or id; None: number 0
 
     The first product of a kind makes a plan, which may compile for seconds; later ones find it, as long as the
@@ -62,21 +62,28 @@ def matmul(a: Any, b: Any, *, out: Any = None, alpha: float = 1, beta: float = 0
     Raises ArgumentError (a ValueError), ArgumentTypeError (a TypeError), UnsupportedError and others of Error.
     """
     try:
-        kind = _kinds[a.__class__]
-    except KeyError:
+        kind = _kinds[type(a)]
+    except (KeyError, TypeError):
         kind = None
+    if kind is None:
+        kind = kind_of(a, "a")
+        if isinstance(kind, ExportKind):
+            return _matmul_exports(kind, {"a": a, "b": b, "out": out, "bias": bias}, stream, alpha=alpha, beta=beta,
+                                   activation=activation, out_dtype=out_dtype, precision=precision, device=device)
     try:
-        if kind is None:
-            kind = kind_of(a, "a")
-        if b.__class__ is not a.__class__:
+        if type(b) is not type(a):
             _check_kind(kind, a, b, "b")
         at_out = at_bias = 0
         key_out = key_bias = None
         if out is not None:
+            if type(out) is not type(a):
+                _check_kind(kind, a, out, "out")
             at_out, key_out = kind.look(out)
         elif beta:
             raise ArgumentError(f"beta is {beta}, but there is no out to read; give out, or beta = 0", "beta")
         if bias is not None:
+            if type(bias) is not type(a):
+                _check_kind(kind, a, bias, "bias")
             at_bias, key_bias = kind.look(bias)
         if kind.is_torch and not ((a.requires_grad or b.requires_grad) and kind.grad()):
             # As look does, in one frame and one tuple: a tenth of what a call costs.
@@ -96,11 +103,17 @@ def matmul(a: Any, b: Any, *, out: Any = None, alpha: float = 1, beta: float = 0
             serve = kind.entries[key] = _prepare(kind, a, b, out, bias, activation, out_dtype, precision, device)
         return serve(a, b, out, bias, at_a, at_b, at_out, at_bias, alpha, beta, stream)
     except Exception as error:
-        better = None if kind is None else _explain(kind, a, b, out, bias, {"alpha": alpha, "beta": beta}, activation,
-                                                    out_dtype, device)
-        if better is None:
-            raise
-        raise better from error.__cause__
+        # Not by a variable: it would hold its own traceback, whose frames hold what arrays lend.
+        raise _explain(error, kind, a, b, out, bias, {"alpha": alpha, "beta": beta}, activation, out_dtype, device)
+
+
+def _matmul_exports(kind: ExportKind, arrays: dict[str, Any], stream: Any, **options: Any) -> Any:
+    """matmul of what the arrays lend, which is given back when no frame has it any more."""
+    _check_kinds(kind, arrays)
+    at = stream_of(stream) if stream is not None else 0
+    lent = {name: None if array is None else kind.export(array, name, at or 1) for name, array in arrays.items()}
+    product = matmul(**lent, stream=stream, **options)
+    return product if arrays["out"] is None else arrays["out"]
 
 
 def forget_plans() -> None:
@@ -117,6 +130,12 @@ def _check_kind(kind: Kind, a: Any, other: Any, name: str) -> None:
                                 f"{type(a).__module__}.{type(a).__name__}; arrays of one library are multiplied", name)
 
 
+def _check_kinds(kind: Kind, arrays: dict[str, Any]) -> None:
+    for name, array in arrays.items():
+        if array is not None or name in "ab":
+            _check_kind(kind, arrays["a"], array, name)
+
+
 def _check_word(word: Any, words: tuple[Optional[str], ...], name: str) -> None:
     if word not in words:
         raise ArgumentError(f"{name} is {word!r}; it is one of {', '.join(filter(None, words))}", name)
@@ -127,16 +146,14 @@ _Views = tuple[View, View, Optional[View], Optional[View]]
 
 def _views(kind: Kind, arrays: dict[str, Any]) -> _Views:
     """The views of a, b, out and bias, which are of one library."""
-    for name, array in arrays.items():
-        if array is not None or name in "ab":
-            _check_kind(kind, arrays["a"], array, name)
+    _check_kinds(kind, arrays)
     a, b, out, bias = (None if array is None else kind.view(array, name) for name, array in arrays.items())
     return a, b, out, bias  # type: ignore[return-value]
 
 
-def _explain(kind: Kind, a: Any, b: Any, out: Any, bias: Any, numbers: dict[str, Any], activation: Any,
-             out_dtype: Any, device: Any) -> Optional[Error]:
-    """The error that says which argument is wrong; None where none is, so that what failed says so itself."""
+def _explain(error: Exception, kind: Kind, a: Any, b: Any, out: Any, bias: Any, numbers: dict[str, Any],
+             activation: Any, out_dtype: Any, device: Any) -> Error:
+    """The error that says which argument is wrong; where none is, what failed says so itself."""
     try:
         _views(kind, {"a": a, "b": b, "out": out, "bias": bias})
         for name, number in numbers.items():
@@ -146,11 +163,12 @@ def _explain(kind: Kind, a: Any, b: Any, out: Any, bias: Any, numbers: dict[str,
             type_of(out_dtype, "out_dtype")
         if not isinstance(device, Hashable):
             raise ArgumentTypeError(f"device is {device!r}; it is a Device, a number or an id", "device")
-    except Error as error:
-        return error
+    except Error as better:
+        better.__cause__ = error.__cause__
+        return better
     except Exception:
         pass
-    return None
+    return as_error(error)
 
 
 def _check_place(kind: Kind, arrays: dict[str, Any]) -> int:
@@ -215,8 +233,6 @@ def _prepare(kind: Kind, a: Any, b: Any, out: Any, bias: Any, activation: Option
     arrays = {"a": a, "b": b, "out": out, "bias": bias}
     views = _views(kind, arrays)
     place = _check_place(kind, arrays)
-    if isinstance(kind, JaxKind) and out is not None:
-        raise ArgumentTypeError("out is an array of JAX, which does not change; leave out away", "out")
     if isinstance(kind, NumpyKind) and out is not None and not out.flags.writeable:
         raise ArgumentError("out is an array that may not be written", "out")
     if views[2] is not None:
@@ -225,7 +241,7 @@ def _prepare(kind: Kind, a: Any, b: Any, out: Any, bias: Any, activation: Option
     types = _types(views, out_dtype, precision)
     if kind.host or place < 0:
         target = open_device(device)
-        if isinstance(kind, DlpackKind):
+        if kind.exports:
             return _through_numpy(kind, activation, out_dtype, precision, target)
         return _prepare_host(kind, views, types, activation, precision, target)
     if device is not None and open_device(device) is not cuda_device(place):
@@ -252,7 +268,7 @@ def _prepare_device(kind: Kind, views: Any, types: tuple[str, str], activation: 
     executor = _executor(target, layout, *types, activation, precision)
     run, swapped, lists = executor.run, layout.swapped, _lists(layout)
     needed, scratch = executor.workspace, kind.scratch
-    waits = isinstance(kind, JaxKind)
+    waits = kind.waits
     if not (swapped or lists or needed or waits):
         return _serve_plain(executor, views, make, address, current, place)
 
@@ -273,12 +289,14 @@ def _prepare_device(kind: Kind, views: Any, types: tuple[str, str], activation: 
             stream = stream_of(stream)
         if swapped:
             at_a, at_b = at_b, at_a
-        if lists is None:
-            run(at_a, at_b, at_out, at_bias, alpha, beta, stream, workspace)
-        else:
-            executor.run_batch(at_a, at_b, at_out, at_bias, alpha, beta, stream, lists, workspace)
-        if waits:
-            target.finish(stream)
+        try:
+            if lists is None:
+                run(at_a, at_b, at_out, at_bias, alpha, beta, stream, workspace)
+            else:
+                executor.run_batch(at_a, at_b, at_out, at_bias, alpha, beta, stream, lists, workspace)
+        finally:
+            if waits:
+                target.finish(stream)
         return out
 
     return serve
@@ -317,22 +335,13 @@ def _serve_plain(executor: Executor, views: Any, make: Any, address: Any, curren
 def _through_numpy(kind: Kind, activation: Optional[str], out_dtype: Any, precision: Optional[str],
                    device: Device) -> Callable[..., Any]:
     """Arrays of JAX and others on the CPU share their memory with NumPy's."""
-    import numpy
-
-    def of_numpy(x: Any) -> Any:
-        if x is None or isinstance(kind, JaxKind):
-            return x if x is None else numpy.asarray(x)
-        try:
-            return numpy.from_dlpack(x)
-        except (BufferError, RuntimeError, TypeError) as error:
-            raise ArgumentTypeError(f"NumPy, which is asked for arrays of {type(x).__module__} in host memory, does not "
-                                    f"take one: {error}") from None
 
     def serve(a: Any, b: Any, out: Any, bias: Any, at_a: int, at_b: int, at_out: int, at_bias: int, alpha: float,
               beta: float, stream: Any) -> Any:
-        product = matmul(of_numpy(a), of_numpy(b), out=of_numpy(out), alpha=alpha, beta=beta, bias=of_numpy(bias),
-                         activation=activation, out_dtype=out_dtype, precision=precision, stream=stream, device=device)
-        return kind.jax.numpy.asarray(product) if isinstance(kind, JaxKind) else product if out is None else out
+        x, y, z, vector = (None if it is None else it.numpy() for it in (a, b, out, bias))
+        product = matmul(x, y, out=z, alpha=alpha, beta=beta, bias=vector, activation=activation, out_dtype=out_dtype,
+                         precision=precision, stream=stream, device=device)
+        return kind.jax.numpy.asarray(product) if isinstance(kind, JaxKind) else product
 
     return serve
 

@@ -2,13 +2,12 @@
 from __future__ import annotations
 
 import ctypes
-import math
 import struct
 from dataclasses import dataclass
 from typing import Any, NoReturn, Optional, Union
 
 from . import _library
-from ._arrays import check_address, device_pointer, kind_of, stream_of
+from ._arrays import check_address, device_pointer, kind_of, look_at, stream_of
 from ._device import Buffer, Device, device as open_device, ends_at_fork
 from ._errors import ArgumentError, ArgumentTypeError
 from ._library import Args, ErrorStruct, PlanOptions, ProblemStruct, call, lib, number_of, raise_error, whole
@@ -160,8 +159,8 @@ def options_of(precision: Optional[str] = None, effort: str = "estimate", config
     it.f32_mode = number_of(_library.F32_MODES, precision or "emulated", "precision")
     it.effort = number_of(_library.EFFORTS, effort, "effort")
     check_number(seconds, "seconds")
-    if not 0 <= seconds < math.inf:
-        raise ArgumentError(f"seconds is {seconds}; it is from 0 on", "seconds")
+    if not 0 <= seconds <= 86400:
+        raise ArgumentError(f"seconds is {seconds}; it is from 0 to 86400", "seconds")
     it.measure_seconds = seconds
     if configuration is not None:
         if not isinstance(configuration, str):
@@ -232,16 +231,22 @@ class Plan:
         stream           a stream of PyTorch or CuPy, or an address as an int; None: the current stream of the
                          library whose array `out` is, else the device's own queue
 
-        C overlaps neither A nor B. Where it is done, stream order says.
+        C overlaps neither A nor B. Where it is done, stream order says; with arrays that lend their memory by
+        __dlpack__ the call waits.
         """
+        held: list[Any] = []
         if stream is None:
-            stream = 0 if out.__class__ is Buffer else _current_stream(out)
+            stream = 0 if type(out) is Buffer else _current_stream(out)
         elif stream.__class__ is not int:
             stream = stream_of(stream)
-        self._run(a.operand.handle if a.__class__ is Buffer else _pointer(a, "a"),
-                  b.operand.handle if b.__class__ is Buffer else _pointer(b, "b"),
-                  out.operand.handle if out.__class__ is Buffer else _pointer(out, "out"),
-                  0 if bias is None else _pointer(bias, "bias"), alpha, beta, stream)
+        try:
+            self._run(a.operand.handle if type(a) is Buffer else _pointer(a, "a", stream, held),
+                      b.operand.handle if type(b) is Buffer else _pointer(b, "b", stream, held),
+                      out.operand.handle if type(out) is Buffer else _pointer(out, "out", stream, held),
+                      0 if bias is None else _pointer(bias, "bias", stream, held), alpha, beta, stream)
+        finally:
+            if held:
+                self.device.finish(stream)
         return out
 
     def close(self) -> None:
@@ -252,16 +257,16 @@ class Plan:
         return f"<mmtune.Plan {self.describe().splitlines()[0] if self._executor.handle else self._executor.gone}>"
 
 
-def _pointer(x: Any, name: str) -> int:
-    if isinstance(x, int):
-        return x
-    if isinstance(x, Buffer):
+def _pointer(x: Any, name: str, stream: int, held: list[Any]) -> int:
+    if issubclass(type(x), int):  # isinstance goes by __class__, which may be anything
+        return int(x)
+    if issubclass(type(x), Buffer):
         return int(x.operand.handle)
-    return device_pointer(x, name)
+    return device_pointer(x, name, stream, held)
 
 
 def _current_stream(x: Any) -> int:
-    if x.__class__ is int:
+    if type(x) is int:
         return 0
     kind = kind_of(x, "out")
-    return kind.stream(kind.device_of(kind.look(x)[1]))
+    return 0 if kind.exports else kind.stream(kind.device_of(look_at(kind, x, "out")[1]))

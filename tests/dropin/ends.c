@@ -67,7 +67,8 @@ static void *multiply_count(void *count)
     return NULL;
 }
 
-/* ---- what a process has ---------------------------------------------------------------- */
+/* ---- what a process has
+ * ---------------------------------------------------------------- */
 
 static void print_signals(void)
 {
@@ -122,7 +123,8 @@ static void print_state(void)
            getcwd(folder, sizeof folder));
 }
 
-/* ---- ways to end ------------------------------------------------------------------------ */
+/* ---- ways to end
+ * ------------------------------------------------------------------------ */
 
 static void exit_on_signal(int number)
 {

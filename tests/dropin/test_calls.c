@@ -10,7 +10,13 @@
 #include "base/file.h"
 #include "tests/support/test.h"
 
-enum { KINDS = 300, THREADS = 4, ROUNDS = 20, CHILDREN = 2, ALL = MMT_MOST_COUNTED + 4000 };
+enum {
+    KINDS = 300,
+    THREADS = 4,
+    ROUNDS = 20,
+    CHILDREN = 2,
+    ALL = MMT_MOST_COUNTED + 4000
+};
 
 static struct mmt_calls *calls;
 
@@ -167,6 +173,24 @@ static void test_written(const char *folder)
     mmt_text_finish(&path);
 }
 
+/* What is no time to wait for is told of, and nothing is waited for. */
+static void test_waits(void)
+{
+    static const struct {
+        const char *given;
+        double seconds;
+    } rows[] = { { "0.25", 0.25 }, { "86400", 86400 }, { "", 0 },    { "0", 0 },
+                 { "-1", 0 },      { "nan", 0 },       { "inf", 0 }, { "86401", 0 },
+                 { "5x", 0 },      { "x", 0 },         { "0,25", 0 } };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct mmt_calls_options options;
+        setenv("MMTUNE_RUN_WAIT", rows[i].given, 1);
+        mmt_calls_read_options(&options);
+        CHECK(options.wait == rows[i].seconds);
+    }
+    unsetenv("MMTUNE_RUN_WAIT");
+}
+
 static int serve(void)
 {
     struct mmt_calls_options options;
@@ -182,6 +206,7 @@ static int serve(void)
         &options);
     CHECK(mmt_calls_wait(calls, 60));
     CHECK(mmt_calls_device(calls) != NULL);
+    test_waits();
     test_counts();
     test_slot();
     test_fork();

@@ -109,7 +109,7 @@ static const struct shape {
 } shapes[] = {
     { 70, 50, 90, 16, 2 }, { 33, 17, 133, 1, 1 }, { 130, 134, 200, 16, 1 },
     { 1, 1, 1, 1, 1 },     { 19, 35, 0, 16, 1 },  { 5, 100, 67, 16, 1 },
-    { 50, 42, 74, 4, 1 },
+    { 50, 42, 74, 4, 1 },  { 21, 40, 33, 16, 8 },
 };
 
 static const struct exact_call calls[] = {
@@ -289,6 +289,7 @@ static void check_card(int sm, unsigned types)
 
     if (!CHECK(device != NULL))
         return;
+    device->caps.max_grid[2] = 3; /* batches of more take several launches */
     if (mmt_type_in(MMT_F64, types))
         check_f64(device);
     for (int i = 0; i < 4 * MMT_NUM_TYPES; i++) {

@@ -54,7 +54,7 @@ static const struct fault fused_faults[] = {
     { "adds_in_16_bits", "random" },
     { "bias_scaled", "alpha" },
     { "rounds_twice", "random" },
-    { "cut_off", "random" },
+    { "cut_off", "edges" },
     { "bias_in_batch", "batch" },
     { NULL, NULL },
 };

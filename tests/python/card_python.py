@@ -196,6 +196,27 @@ def check_streams():
     tally.end()
 
 
+class Lender:
+    """An array of a library that has DLPack alone."""
+
+    def __init__(self, x):
+        self.x, self.__dlpack__, self.__dlpack_device__ = x, x.__dlpack__, x.__dlpack_device__
+
+
+def check_lenders():
+    import torch
+    tally = Tally("torch: lent by DLPack")
+    for dtype in (torch.float32, torch.bfloat16):
+        for stream in (None, torch.cuda.Stream()) if PLACE == "cuda" else (None,):
+            a, b = (torch.randn(*shape, device=PLACE).to(dtype) for shape in ((200, 96), (96, 80)))
+            out, bias = torch.zeros(200, 80, dtype=dtype, device=PLACE), torch.randn(80, device=PLACE).to(dtype)
+            synchronize()
+            mmtune.matmul(Lender(a), Lender(b), out=Lender(out), bias=Lender(bias), stream=stream)
+            want = of_torch(a) @ of_torch(b) + of_torch(bias)
+            tally.near(of_torch(out), want, abs(of_torch(a)) @ abs(of_torch(b)) + 1, 1e-2, f"{dtype} on {stream}")
+    tally.end()
+
+
 def check_operators():
     import torch
 
@@ -343,11 +364,13 @@ def check_jax():
     p = numpy.asarray(x).astype(float)
     tally.near(numpy.asarray(got).astype(float), numpy.maximum(2 * p @ p.T + numpy.asarray(bias), 0), 2 * abs(p) @ abs(p.T) + 1,
                2e-6, "behind a jitted function")
-    try:
-        mmtune.matmul(x, x.T, out=got)
-        tally.check(False, "out of JAX is refused")
-    except mmtune.ArgumentTypeError as error:
-        tally.check("does not change" in str(error), str(error))
+    for words, call in (("does not change", lambda: mmtune.matmul(x, x.T, out=got)),
+                        ("traced by jax.jit", lambda: jax.jit(lambda t: mmtune.matmul(t, t.T))(x))):
+        try:
+            call()
+            tally.check(False, f"refused: {words}")
+        except mmtune.ArgumentTypeError as error:
+            tally.check(words in str(error), str(error))
     tally.end()
 
 
@@ -403,8 +426,9 @@ def measure_overhead():
         report("  " + name, 0, 0, f"{time_us:7.2f} us {time_us - base:+7.2f} us")
 
 
-SECTIONS = {"torch": (check_torch, check_views, check_epilogues, check_streams), "operators": (check_operators,),
-            "compile": (check_compile,), "cupy": (check_cupy,), "jax": (check_jax,), "overhead": (measure_overhead,)}
+SECTIONS = {"torch": (check_torch, check_views, check_epilogues, check_lenders, check_streams),
+            "operators": (check_operators,), "compile": (check_compile,), "cupy": (check_cupy,), "jax": (check_jax,),
+            "overhead": (measure_overhead,)}
 """Processes that run side by side, as most of their time compiles kernels; what is timed runs alone, last."""
 LIBRARIES = {"operators": "torch", "compile": "torch", "overhead": "torch"}
 TIMED, TIMED_S = "overhead", 25

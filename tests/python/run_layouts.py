@@ -127,6 +127,7 @@ fails("a is a scalar", plain(), plain(2, 2))
 fails("has 3 columns", plain(2, 3), plain(2, 3))
 fails("cannot be broadcast together", plain(2, 2, 2), plain(3, 2, 2))
 fails("the product has (2, 4)", plain(2, 3), plain(3, 4), plain(2, 5))
+fails("each a launch of its own", View((4096, 4096, 4096, 2, 2), (3, 1 << 40, 1 << 20, 2, 1), "f32"), plain(2, 2))
 fails("takes (4,) or (2, 1)", plain(2, 3), plain(3, 4), None, plain(3))
 
 

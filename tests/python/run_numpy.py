@@ -5,6 +5,7 @@ threads; tuning and profiles; and a prefix that was moved, LIBDIR in it."""
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import subprocess
@@ -23,6 +24,8 @@ if shutil.which("ld") is None:
     skip("PoCL needs ld, of binutils")
 
 import numpy as np  # noqa: E402
+
+from lenders import FLAGS, Lender, OldLender, liar, unraised  # noqa: E402
 
 import mmtune  # noqa: E402
 
@@ -59,7 +62,8 @@ def test_views():
     for a, b in ((made(7, 5).T, made(3, 7).T), (made(10, 14)[::2, ::2], square[1]), (made(5, 30)[:, 3:10], square[1]),
                  (square[0][::-1], square[1][:, ::-1]), (np.broadcast_to(made(7), (5, 7)), square[1]),
                  (np.lib.stride_tricks.sliding_window_view(made(11), 7), square[1]),
-                 (made(7, 2, 5).transpose(1, 2, 0), made(2, 7, 3)), (made(5, 2, 7).swapaxes(0, 1), square[1])):
+                 (made(7, 2, 5).transpose(1, 2, 0), made(2, 7, 3)), (made(5, 2, 7).swapaxes(0, 1), square[1]),
+                 (np.lib.stride_tricks.as_strided(np.ones(99, np.float32), (3, 5, 7), (2, 28, 4)), square[1])):
         product(a, b)
 
 
@@ -127,6 +131,8 @@ def test_refusals():
     refused(TypeError, "gives f32", a, b, out_dtype="f64")
     refused(ValueError, "activation is 'tanh'", a, b, activation="tanh")
     refused(ValueError, "leave stream away", a, b, stream=7)
+    refused(MemoryError, "Unable to allocate", np.broadcast_to(a[0, 0], (1 << 20, 1 << 15, 1)),
+            np.broadcast_to(a[0, 0], (1 << 20, 1, 1 << 15)))
     fixed = np.zeros((5, 3), np.float32)
     fixed.flags.writeable = False
     refused(ValueError, "may not be written", a, b, out=fixed)
@@ -149,6 +155,111 @@ def test_numbers_and_overlaps():
     near(mmtune.matmul(a, b, out=record["x"], device=DEVICE), a @ b, "out is a record's member")
     a.flags.writeable = False
     product(a, b)
+
+
+class Metres(np.ndarray):
+    def __array_ufunc__(self, *arguments, **options):
+        return NotImplemented
+
+
+class Liar(np.ndarray):
+    """Says that it has more elements than it has."""
+    shape = property(lambda self: (5000, 7000))
+
+
+class Disguised:
+    """Says that it is NumPy's, and that its elements are at an address of its own."""
+    __class__ = np.ndarray
+    shape, strides, dtype, itemsize, flags = (5, 7), (28, 4), np.dtype("f4"), 4, np.zeros(1).flags
+    __array_interface__ = {"data": (4096, False)}
+
+
+class Named(np.ndarray):
+    """What it adds is no meaning."""
+    name = "a name"
+
+
+def test_classes():
+    """Subclasses keep what they mean, or are refused, also where there is a plan for arrays of their shapes."""
+    plain = {"a": made(5, 7), "b": made(7, 3), "out": np.zeros((5, 3), np.float32), "bias": made(5, 1)}
+    mmtune.matmul(**plain, device=DEVICE)
+    before = plain["out"].copy()
+    for name, x in plain.items():
+        for other, words in ((np.ma.masked_array(x, x > 0), "has a mask"), (np.asmatrix(x), "matrix, which has __"),
+                             (x.view(Metres), "Metres, which has __array_ufunc__"),
+                             (x.view(Liar), "Liar, which has shape"), (Disguised(), "Disguised")):
+            refused(TypeError, words, **{**plain, name: other})
+        mmtune.matmul(**{**plain, name: x.view(Named)}, device=DEVICE)
+    near(plain["out"], before, "a refused out stays as it is")
+    file = np.memmap(os.path.join(home, "elements"), np.float32, "w+", shape=(7, 3))
+    file[...] = plain["b"]
+    product(plain["a"], file)
+
+
+class HostLender(Lender):
+    """Lends NumPy's memory, and spoils it when it is given back, where it is `spoiled`."""
+
+    def __init__(self, x, spoiled=False, **options):
+        super().__init__(x.shape, x.ctypes.data, (1, 0), [step // x.itemsize for step in x.strides], **options)
+        self.x, self.spoiled = x, spoiled
+
+    def end(self):
+        super().end()
+        if self.spoiled:
+            self.x[...] = np.nan
+
+
+class OldHostLender(HostLender):
+    keywords = OldLender.keywords
+
+
+class WithUnits(HostLender):
+    __array_ufunc__ = Metres.__array_ufunc__
+
+
+class Apart(HostLender):
+    __array_ufunc__ = None
+
+
+def test_lenders():
+    """Arrays of other libraries in host memory, by DLPack."""
+    for kind in (HostLender, OldHostLender):
+        for x, y in ((made(5, 7), made(7, 3)), (made(5, 7)[::-1, ::-1], made(7, 3)[::-1]),
+                     (made(10, 14)[::2, ::2], made(7, 3))):
+            lenders, want = [kind(x, spoiled=True), kind(y, spoiled=True)], x @ y
+            near(mmtune.matmul(*lenders, device=DEVICE), want, f"arrays of {kind.__name__}")
+            check(all(lender.made == 1 and lender.deleted == 1 for lender in lenders), "asked once, and given back")
+        a, b, out = made(5, 7), made(7, 3), np.zeros((3, 5), np.float32).T
+        lender = kind(out)
+        near(mmtune.matmul(kind(a, flags=FLAGS["read only"]), kind(b), out=lender, bias=kind(b[0]), device=DEVICE).x,
+             a @ b + b[0], f"out of {kind.__name__} is written")
+        mmtune.matmul(kind(a), kind(b), out=lender, beta=-1, device=DEVICE)
+        near(out, np.broadcast_to(-b[0], (5, 3)), "and read", 1e-3)
+    before = out.copy()
+    for flag in FLAGS.values():
+        refused(ValueError, "out lends", HostLender(a), HostLender(b), out=HostLender(out, flags=flag))
+    check(np.array_equal(out, before) and not unraised, f"what is refused stays as it is: {unraised}")
+    refused(TypeError, "b is a WithUnits, which has __array_ufunc__", HostLender(a), WithUnits(b))
+    near(mmtune.matmul(HostLender(a), Apart(b), device=DEVICE), a @ b, "a class that no ufunc takes")
+
+
+def test_lies():
+    """Lies about host memory are refused, or come true inside of what is there: none of them leads out of 1 MiB but far
+    away."""
+    memory, chance = np.zeros(1 << 20, np.uint8), random.Random(2)
+    places = {"a": ((5, 7), 400), "b": ((7, 3), 500), "out": ((5, 3), 600), "bias": ((3,), 700)}
+    refusals = 0
+    for _ in range(400):
+        lied = chance.choice(list(places))
+        at = {name: (shape, memory.ctypes.data + (k << 10)) for name, (shape, k) in places.items()}
+        arrays = {name: Lender(*place, (1, 0)) for name, place in at.items()}
+        lender = arrays[lied] = liar(chance, *at[lied], (1, 0))
+        try:
+            mmtune.matmul(**arrays, device=DEVICE)
+        except mmtune.Error:
+            refusals += 1
+        check(lender.named or not lender.living, f"{lied} with {lender.numbers} that says {lender.said} is given back")
+    check(200 < refusals < 390, f"{refusals} are refused")
 
 
 def test_words():
@@ -279,6 +390,9 @@ test_out()
 test_types()
 test_refusals()
 test_numbers_and_overlaps()
+test_classes()
+test_lenders()
+test_lies()
 test_words()
 test_plans()
 test_fork()

@@ -122,6 +122,20 @@ def need_cpu_device(mmtune, environment=None):
     return cpu_device(mmtune, environment) or skip("there is no OpenCL CPU device; pocl-opencl-icd is one")
 
 
+def plant_templates(root, folder, fault, *names):
+    """A new folder of templates, with a fault at the beginning of the kernels that are named."""
+    templates = tempfile.mkdtemp(prefix="templates-", dir=folder)
+    shutil.copytree(root + "/templates/kernels", templates, dirs_exist_ok=True)
+    for name in names:
+        with open(f"{templates}/{name}.cl", encoding="utf-8") as f:
+            text = f.read()
+        text, planted = re.subn(r"(\nvoid mmt_\w+\([^)]*\)\n\{\n)", lambda m: m[1] + fault, text)
+        check(planted == 1, f"{name}.cl has one kernel to plant into")
+        with open(f"{templates}/{name}.cl", "w", encoding="utf-8") as f:
+            f.write(text)
+    return templates
+
+
 def add_portfolio(path):
     """Makes the first entry's kernel its family's portfolio: runs of a few candidates find none."""
     with open(path, encoding="utf-8") as f:

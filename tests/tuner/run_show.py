@@ -105,6 +105,25 @@ with tempfile.TemporaryDirectory() as folder:
     run(["merge", OWN, foreign, "--out", out], 1, "foreign", "'Another'", "Testing")
     check(json.load(open(out)) == merged, "what cannot be merged leaves the file as it is")
 
+    # What another card or driver is told of; another number of multiprocessors is refused.
+    def of(path, **device):
+        with open(path, "w") as file:
+            json.dump(dict(own, device=dict(own["device"], **device)), file)
+
+    limits = own["device"]["limits"]
+    for key, value, said in (("sms", limits["sms"] + 7, "multiprocessors, and this one has"),
+                             ("memory_bytes", 2 * limits["memory_bytes"], "GiB of memory, and this one has")):
+        of(foreign, limits=dict(limits, **{key: value}))
+        run(["merge", OWN, foreign], 1, foreign, said)
+    of(faster, uuid="0123")
+    of(foreign, uuid="4567", driver="1.2.3")
+    run(["merge", faster, foreign, "--out", out], 0,
+        f"{foreign}: measured on another card of this kind, UUID 4567",
+        f"{foreign}: measured under driver 1.2.3, the profile before it under {own['device']['driver']}")
+    run(["show", out], 0, f"  {out}: measured on several cards of this kind")
+    run(["merge", faster, faster, "--out", out], 0, quiet=["measured on", "measured under"])
+    run(["show", out], 0, quiet=["measured on"])
+
     def merged_record(a, b):
         for path, entry in ((faster, a), (foreign, b)):
             with open(path, "w") as file:

@@ -23,7 +23,8 @@ import sys
 import tempfile
 import time
 
-from checks import check, cpu_device, devices, end, failures, need_cpu_device, no_stand_in, stand_in
+from checks import (check, cpu_device, devices, end, failures, need_cpu_device, no_stand_in, plant_templates,
+                    stand_in)
 
 MMTUNE, ROOT, PART, *STAND_IN = sys.argv[1:]
 folder = tempfile.mkdtemp(prefix="mmtune-test-")
@@ -592,15 +593,7 @@ def fate_of(configuration, kind):
 
 def plant(fault, *names):
     """A fault in the kernels that are named, of tiled.cl's form."""
-    templates = tempfile.mkdtemp(prefix="templates-", dir=folder)
-    shutil.copytree(ROOT + "/templates/kernels", templates, dirs_exist_ok=True)
-    for name in names:
-        with open(f"{templates}/{name}.cl", encoding="utf-8") as f:
-            text = f.read()
-        text, count = re.subn(r"(\nvoid mmt_gemm\([^)]*\)\n\{\n)", lambda m: m[1] + fault, text)
-        check(count == 1, f"{name}.cl has one kernel to plant into")
-        with open(f"{templates}/{name}.cl", "w", encoding="utf-8") as f:
-            f.write(text)
+    templates = plant_templates(ROOT, folder, fault, *names)
     for there in (environment, real):
         there["MMTUNE_TEMPLATE_DIR"] = templates
 

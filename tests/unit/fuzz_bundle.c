@@ -1,7 +1,10 @@
 /* The reader of bundles against bytes that nobody meant, with sizes and hashes made right
  * again, so that tables are read: fuzz_bundle [--rounds N] [--seed N] */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "bundle/bundle.h"
 #include "tests/support/fuzz.h"
@@ -35,8 +38,45 @@ static void mend(struct mmt_bundle_header *header, size_t size)
                          header + 1, tables);
 }
 
+/* Everything that a bundle is asked for. */
+static void use(struct mmt_bundle *bundle)
+{
+    mmt_error err = { 0 };
+    for (unsigned i = 0; i < mmt_bundle_header(bundle)->num_targets; i++)
+        mmt_bundle_find(&(struct mmt_bundled){ bundle, i }, mmt_hash_start());
+    mmt_bundle_check(bundle, &err);
+}
+
+/* The same bytes as a file, which is cut off and written over once it is open. */
+static void try_file(const char *bytes, size_t size, bool taken)
+{
+    static int fd = -1;
+    static unsigned tries;
+    char path[40], noise[256];
+    mmt_error err = { 0 };
+    struct mmt_bundle *bundle;
+    if (fd < 0)
+        fd = memfd_create("bundle", MFD_CLOEXEC);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (fd < 0 || ftruncate(fd, 0) || pwrite(fd, bytes, size, 0) != (ssize_t) size)
+        fuzz_fail("file", "cannot be written");
+    const mmt_status status = mmt_bundle_load(path, &bundle, &err);
+    if (taken != (!status && bundle) && mmt_bundle_is(bytes, size))
+        fuzz_fail("file", "is not what its bytes are");
+    if (!bundle)
+        return;
+    const size_t at = tries++ * (size_t) 97 % size;
+    memset(noise, (int) tries, sizeof noise);
+    if (tries % 2 ? ftruncate(fd, (off_t) at)
+                  : pwrite(fd, noise, sizeof noise, (off_t) at) < 0)
+        fuzz_fail("file", "cannot be changed");
+    use(bundle);
+    mmt_bundle_close(bundle);
+}
+
 static bool accepts(const char *data, size_t size)
 {
+    static unsigned count;
     mmt_error err = { 0 };
     struct mmt_bundle *bundle = NULL;
     char *bytes =
@@ -47,11 +87,11 @@ static bool accepts(const char *data, size_t size)
     const bool taken = !mmt_bundle_open(bytes, size, &bundle, &err);
     if (!taken && !err.text[0])
         fuzz_fail("refused", "without a reason");
-    for (unsigned i = 0; taken && i < mmt_bundle_header(bundle)->num_targets; i++)
-        mmt_bundle_find(&(struct mmt_bundled){ bundle, i }, mmt_hash_start());
     if (taken)
-        mmt_bundle_check(bundle, &err);
+        use(bundle);
     mmt_bundle_close(bundle);
+    if (count++ % 40 == 0)
+        try_file(bytes, size, taken);
     free(bytes);
     return taken;
 }

@@ -1,5 +1,5 @@
-/* Readers of recordings and of counts against bytes that nobody meant: a file is read as a
- * recording, then as counts whose head is made right again, so that rows are read:
+/* Readers of recordings and of counts against bytes that nobody meant: a file is read as
+ * a recording, then as counts whose head is made right again, so that rows are read:
  * fuzz_recording [--rounds N] [--seed N] */
 #include <fcntl.h>
 #include <stdio.h>
@@ -71,7 +71,8 @@ static void read_counts(const char *data, size_t size)
     struct mmt_recording recording;
     if (!mmt_recording_read(path, true, &recording, NULL)) {
         if (recording.warnings.length)
-            fuzz_fail("counts that no recording has", mmt_text_string(&recording.warnings));
+            fuzz_fail("counts that no recording has",
+                      mmt_text_string(&recording.warnings));
         check_sums(&recording);
         mmt_recording_free(&recording);
     }

@@ -68,7 +68,7 @@ static void test_names(void)
 
     CHECK_EQ_STR(mmt_argument_name(MMT_ARGUMENT_NONE), "");
     CHECK_EQ_STR(mmt_argument_name((mmt_argument) 999), "");
-    for (int i = MMT_ARGUMENT_NONE + 1; i <= MMT_ARGUMENT_MATRIX; i++)
+    for (int i = MMT_ARGUMENT_NONE + 1; i <= MMT_ARGUMENT_MEASURE_SECONDS; i++)
         CHECK(mmt_argument_name((mmt_argument) i)[0]);
     mmt_fail(&err, MMT_ERROR_IO, "about no argument");
     CHECK(err.argument == MMT_ARGUMENT_NONE);

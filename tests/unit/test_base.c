@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/caps.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/near.h"
@@ -35,6 +36,40 @@ static void test_text(void)
     CHECK_EQ_INT(text.length, 293);
     mmt_text_finish(&text);
     CHECK(!text.data && !text.failed && !text.capacity);
+}
+
+/* Bytes of a driver: whole characters stay, whatever else is there becomes '?'. */
+static void test_plain(void)
+{
+    static const char *const rows[][2] = {
+        { "Karte \xc3\xbc \xe2\x82\xac \xf0\x9f\x8e\x89", NULL },
+        { "Karte \xfc", "Karte ?" },
+        { "\xc3", "?" },
+        { "\xe2\x82", "??" },
+        { "\xf0\x9f\x8e", "???" },
+        { "\x80\xbf", "??" },
+        { "\xc0\xaf", "??" },
+        { "\xe0\x9f\xbf", "???" },
+        { "\xed\xa0\x80", "???" },
+        { "\xf4\x90\x80\x80", "????" },
+        { "\xff\xfe a\nb\x1b[1m\x7f", "?? a?b?[1m?" },
+    };
+    struct mmt_caps caps = { 0 };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "%s", rows[i][0]);
+        mmt_text_make_plain(text);
+        CHECK_EQ_STR(text, rows[i][1] ? rows[i][1] : rows[i][0]);
+    }
+    /* As where a field ends within a character. */
+    for (size_t i = 0; i + 2 < sizeof caps.name; i += 2)
+        memcpy(caps.name + i, "\xc3\xbc", 2);
+    caps.name[sizeof caps.name - 2] = '\xc3';
+    strcpy(caps.driver, "1.2 \xe9");
+    mmt_caps_make_plain(&caps);
+    CHECK(!strncmp(caps.name, "\xc3\xbc\xc3\xbc", 4));
+    CHECK_EQ_STR(caps.name + sizeof caps.name - 4, "\xc3\xbc?");
+    CHECK_EQ_STR(caps.driver, "1.2 ?");
 }
 
 static void test_near(void)
@@ -561,6 +596,7 @@ int main(void)
     if (!mkdtemp(scratch))
         SKIP("no folder can be made in /tmp: %s", strerror(errno));
     test_text();
+    test_plain();
     test_near();
     test_errors();
     test_hash();

@@ -1,6 +1,7 @@
 /* Bundles: made for the null device, whose compiler hands a text back, then read from
  * memory as programs do: whole, damaged anywhere, cut off, for other devices. */
 #include <dirent.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "recording/recording.h"
@@ -348,6 +349,65 @@ static void test_counts(void)
     free(bytes);
 }
 
+/* ---- a file that is changed while it is loaded ------------------------------------- */
+
+static void write_at(const char *path, size_t at, const void *bytes, size_t size)
+{
+    const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    CHECK(fd >= 0 && pwrite(fd, bytes, size, (off_t) at) == (ssize_t) size);
+    close(fd);
+}
+
+/* Whether it still plans, on a device that has loaded nothing, once the file was cut off
+ * at `at`, or written over there where there is noise. */
+static bool plan_changed(const char *path, const struct mmt_text *bundle, size_t at,
+                         const void *noise, size_t size)
+{
+    mmt_error err = { 0 };
+    mmt_device *device = mmt_device_open("null", NULL);
+    write_at(path, 0, bundle->data, bundle->length);
+    mmt_profile *profile = mmt_profile_load(path, &err);
+    CHECK_OK(profile ? MMT_OK : err.status, err);
+    if (noise)
+        write_at(path, at, noise, size);
+    else
+        CHECK(!truncate(path, (off_t) at));
+    const bool planned =
+        *plan(device, profile, mmt_gemm_problem(MMT_F32, 96, 96, 96), &err);
+    CHECK(planned || (err.status == MMT_ERROR_FORMAT && strstr(err.text, "is damaged")));
+    mmt_profile_free(profile);
+    mmt_device_close(device);
+    return planned;
+}
+
+/* What was checked is a copy: tables hold whatever becomes of the file, and a kernel is
+ * its own or none. */
+static void test_changed_file(const struct mmt_text *bundle)
+{
+    enum { PLACES = 500 };
+    char path[80], noise[4096];
+    int planned = 0;
+    snprintf(path, sizeof path, "%s/b.mmb", folder);
+    memset(noise, 0xff, sizeof noise);
+    const struct mmt_bundle_header *header = (const void *) bundle->data;
+    const size_t tables = sizeof *header +
+                          header->num_parts * sizeof(struct mmt_bundle_part) +
+                          header->num_targets * sizeof(struct mmt_bundle_target) +
+                          header->num_templates * sizeof(struct mmt_bundle_template) +
+                          header->num_kernels * sizeof(struct mmt_bundle_kernel);
+    for (size_t at = 0; at < tables; at += 128)
+        CHECK(
+            plan_changed(path, bundle, at, noise, tables - at < 128 ? tables - at : 128));
+    CHECK(!plan_changed(path, bundle, 0, NULL, 0));
+    for (size_t i = 0; i < PLACES; i++) {
+        const size_t at = bundle->length / PLACES * i;
+        plan_changed(path, bundle, at, NULL, 0);
+        planned += plan_changed(path, bundle, at, noise, 1 + i * 7 % sizeof noise);
+    }
+    CHECK(planned > 0); /* one kernel is taken, of many */
+    unlink(path);
+}
+
 static void test_refusals(const struct mmt_text *bundle)
 {
     mmt_error err = { 0 };
@@ -393,6 +453,7 @@ int main(void)
     test_foreign(&bundle);
     test_foreign_code(&bundle);
     test_runs();
+    test_changed_file(&bundle);
     test_damage(&bundle);
     test_pointers(&bundle);
     test_refusals(&bundle);

@@ -2,6 +2,7 @@
  * files that are none. */
 #include <fcntl.h>
 #include <locale.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,40 @@ static const char *in_folder(const char *name)
 
 /* ---- locales --------------------------------------------------------------------- */
 
-/* What must be the same wherever a program comes from: a text, a path, a profile. */
+/* What a plan and an explanation say, of a device with other memory; and an error. */
+static void write_plan(struct mmt_text *out)
+{
+    mmt_error err = { 0 };
+    char said[1024], why[512];
+    mmt_device *device = mmt_device_open("null", &err);
+    struct mmt_profile *profile = mmt_profile_create();
+    mmt_plan_options options = mmt_plan_defaults();
+    struct mmt_entry entry = { .time = { 1.2345e-3, 1e-5, 5 }, .gflops = 1 };
+    mmt_problem problem = mmt_gemm_problem(MMT_F32, 512, 512, 512);
+    CHECK_OK(mmt_problem_normalise(&problem, &entry.problem, &err), err);
+    CHECK_OK(mmt_config_parse("naive", &entry.config, &err), err);
+    CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
+    profile->caps = *mmt_device_caps(device);
+    profile->caps.memory = (size_t) 5 << 29;
+    options.foreign_profile = 1;
+    mmt_plan *plan = mmt_plan_create(device, profile, &problem, &options, &err);
+    mmt_plan_describe(plan, said, sizeof said);
+    mmt_text_add(out, said);
+    mmt_plan_free(plan);
+    CHECK_OK(mmt_explain(profile, &entry.problem, &profile->caps, out, &err), err);
+    struct mmt_caps other = profile->caps;
+    other.kind = MMT_GPU, other.memory = (size_t) 3 << 29;
+    profile->caps.kind = MMT_GPU;
+    mmt_text_add(out, mmt_profile_foreign(profile, &other, why));
+    options.measure_seconds = -0.5;
+    CHECK(!mmt_plan_create(device, profile, &problem, &options, &err));
+    mmt_text_add(out, err.text);
+    mmt_profile_free(profile);
+    mmt_device_close(device);
+}
+
+/* What must be the same wherever a program comes from: a text, a path, a plan, a profile.
+ */
 static void write_all(struct mmt_text *out)
 {
     mmt_error err = { 0 };
@@ -43,6 +77,7 @@ static void write_all(struct mmt_text *out)
     mmt_profile_path(&caps, out);
     mmt_text_add(out, mmt_op_form(MMT_JACOBI3D, form));
 
+    write_plan(out);
     struct mmt_profile *profile = mmt_profile_create();
     profile->caps = caps;
     profile->caps.dialect = MMT_CUDA_CXX;
@@ -70,13 +105,17 @@ static void test_locales(void)
 {
     static const char *const made[][2] = { { "tr_TR", "ISO-8859-9" },
                                            { "tr_TR", "UTF-8" },
-                                           { "de_DE", "ISO-8859-1" } };
+                                           { "de_DE", "ISO-8859-1" },
+                                           { "de_DE", "UTF-8" } };
     struct mmt_text plain = { 0 };
     setenv("LOCPATH", folder, 1);
     write_all(&plain);
     CHECK(strstr(mmt_text_string(&plain), "#define TYPE_I32 1") != NULL);
     CHECK(strstr(mmt_text_string(&plain), "/cuda-iii-card.json") != NULL);
-    for (int i = 0; i < 3; i++) {
+    CHECK(strstr(mmt_text_string(&plain), "1234.5 us") != NULL);
+    CHECK(strstr(mmt_text_string(&plain), "2.5 GiB of memory, and this one has 1.5") !=
+          NULL);
+    for (int i = 0; i < 4; i++) {
         char command[256], name[64];
         struct mmt_text other = { 0 };
         snprintf(name, sizeof name, "%s.%s", made[i][0], made[i][1]);
@@ -89,10 +128,40 @@ static void test_locales(void)
         write_all(&other);
         CHECK_EQ_STR(mmt_text_string(&other), mmt_text_string(&plain));
         test_reading_back(&other);
+        CHECK(mmt_text_read_number("0.25", NULL) == 0.25);
         mmt_text_finish(&other);
         setlocale(LC_ALL, "C");
     }
     mmt_text_finish(&plain);
+}
+
+/* ---- times -------------------------------------------------------------------- */
+
+/* Seconds that no clock has passed or will pass, whether anything is measured or not. */
+static void test_seconds(void)
+{
+    const double wrong[] = { -1, -1e-300, NAN, INFINITY, -INFINITY, 86401, 1e300 };
+    mmt_error err = { 0 };
+    mmt_device *device = mmt_device_open("null", &err);
+    const mmt_problem problem = mmt_gemm_problem(MMT_F32, 8, 8, 8);
+    mmt_plan_options options = mmt_plan_defaults();
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        for (int effort = 0; effort < 2; effort++) {
+            options.effort = effort ? MMT_EFFORT_MEASURE : MMT_EFFORT_ESTIMATE;
+            options.measure_seconds = wrong[i];
+            CHECK(!mmt_plan_create(device, NULL, &problem, &options, &err));
+            CHECK(err.status == MMT_ERROR_ARGUMENT &&
+                  err.argument == MMT_ARGUMENT_MEASURE_SECONDS);
+            CHECK(strstr(err.text, "measure_seconds is ") &&
+                  strstr(err.text,
+                         "; it must be from 0, which is the usual time, to 86400"));
+            err = (mmt_error){ 0 };
+        }
+    options.measure_seconds = 86400;
+    mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
+    CHECK(plan != NULL);
+    mmt_plan_free(plan);
+    mmt_device_close(device);
 }
 
 /* ---- null ------------------------------------------------------------------------ */
@@ -196,6 +265,7 @@ int main(void)
     setenv("XDG_DATA_HOME", "/data", 1);
     setenv("XDG_CACHE_HOME", folder, 1);
     test_locales();
+    test_seconds();
     test_null();
     test_link();
     test_pipe();

@@ -502,6 +502,75 @@ static void test_more_processors(void)
     device->caps = before;
 }
 
+/* What a plan of that profile says of a square. */
+static const char *said_of(const mmt_profile *profile, bool foreign)
+{
+    static char text[2048];
+    const mmt_problem problem = problem_of(MMT_F32, 512);
+    mmt_plan_options options = mmt_plan_defaults();
+    mmt_error err = { 0 };
+    options.foreign_profile = foreign;
+    mmt_plan *plan = mmt_plan_create(device, profile, &problem, &options, &err);
+    if (!CHECK(plan != NULL))
+        fprintf(stderr, "%s\n", err.text);
+    mmt_plan_describe(plan, text, sizeof text);
+    mmt_plan_free(plan);
+    return text;
+}
+
+/* What was tuned on another device is not said to be tuned here, whether the profile was
+ * found, of a CPU with more processors, or is taken though it is foreign. */
+static void test_told_of_another(void)
+{
+    const struct mmt_caps before = device->caps;
+    struct mmt_text path = { 0 }, text = { 0 };
+    const mmt_problem problem = problem_of(MMT_F32, 512);
+    mmt_error err = { 0 };
+    for (int found = 0; found < 2; found++) {
+        clear();
+        device->caps.kind = found ? MMT_CPU : MMT_GPU, device->caps.sms = 2;
+        struct mmt_profile *other = begin("2026-01-01T00:00:00Z");
+        other->caps.sms = 64;
+        add_entry(other, MMT_F32, 512, 0);
+        put(SITE, ".json", other);
+        path_of(SITE, ".json", &path);
+        mmt_profile *profile =
+            found ? find() : mmt_profile_load(mmt_text_string(&path), &err);
+        const char *said = said_of(profile, !found);
+        CHECK(strstr(said, "tuned for this problem on another device, 1000.0 us"));
+        CHECK(strstr(said, "with 64 multiprocessors, and this one has 2"));
+        CHECK_OK(mmt_explain(profile, &problem, &device->caps, &text, &err), err);
+        CHECK(strstr(mmt_text_string(&text), "tuned for this problem on another device"));
+        mmt_profile_free(profile);
+        mmt_text_finish(&path);
+        mmt_text_finish(&text);
+    }
+    device->caps = before;
+}
+
+/* Of another card of the kind it holds, and is told. */
+static void test_told_of_cards(void)
+{
+    static const char *const uuids[][2] = { { "0123", "another card" },
+                                            { MMT_SEVERAL_CARDS, "several cards" },
+                                            { "", NULL },
+                                            { "4567", NULL } };
+    for (size_t i = 0; i < sizeof uuids / sizeof *uuids; i++) {
+        clear();
+        struct mmt_profile *user = begin("2026-03-01T00:00:00Z");
+        strcpy(user->caps.uuid, uuids[i][0]);
+        add_entry(user, MMT_F32, 512, 0);
+        put(USER, ".json", user);
+        strcpy(device->caps.uuid, "4567");
+        mmt_profile *profile = find();
+        const char *said = said_of(profile, false), *told = strstr(said, "measured on ");
+        CHECK(strstr(said, "tuned for this very problem"));
+        CHECK(uuids[i][1] ? told && strstr(told, uuids[i][1]) : !told);
+        mmt_profile_free(profile);
+        device->caps.uuid[0] = 0;
+    }
+}
+
 /* A plan says where its kernel is from, and under which driver it was measured. */
 static void test_told(void)
 {
@@ -514,16 +583,9 @@ static void test_told(void)
     add_entry(shared, MMT_F64, 512, 1);
     put(SHARED, ".json", shared);
     mmt_profile *profile = find();
-    mmt_problem problem = problem_of(MMT_F32, 512);
-    mmt_error err = { 0 };
-    mmt_plan *plan = mmt_plan_create(device, profile, &problem, NULL, &err);
-    char text[2048] = "";
-    if (!CHECK(plan != NULL))
-        fprintf(stderr, "%s\n", err.text);
-    mmt_plan_describe(plan, text, sizeof text);
+    const char *text = said_of(profile, false);
     CHECK(strstr(text, "/user/mmtune/"));
     CHECK(strstr(text, "measured under driver 1.2.3"));
-    mmt_plan_free(plan);
     mmt_profile_free(profile);
 }
 
@@ -614,6 +676,8 @@ int main(void)
     test_refused();
     test_broken();
     test_told();
+    test_told_of_another();
+    test_told_of_cards();
     test_more_processors();
     test_kin();
     mmt_device_close(device);

@@ -28,7 +28,7 @@ static mmt_plan_options measuring(void)
     mmt_plan_options options = mmt_plan_defaults();
     options.effort = MMT_EFFORT_MEASURE;
     options.aligned_only = 1;
-    options.measure_seconds = 1e6; /* as many samples as are taken at most */
+    options.measure_seconds = 86400; /* as many samples as are taken at most */
     return options;
 }
 

@@ -348,7 +348,8 @@ static void test_later(void)
         "{\"call\":\"gemm f32 nn 8x8x8\",\"client\":\"cublas\",\"fates\":{\"recorded\":2,"
         "\"sent elsewhere\":3}}\n"
         "{\"call\":\"gemm f32 nn 8x8x8\",\"client\":\"of later\",\"fates\":{}}\n"
-        "{\"call\":\"gemm f32 nn 8x8x8\",\"client\":\"cublas\",\"fates\":{\"recorded\":1},"
+        "{\"call\":\"gemm f32 nn "
+        "8x8x8\",\"client\":\"cublas\",\"fates\":{\"recorded\":1},"
         "\"joules\":4.5}\n";
     struct mmt_recorded it = sample(8);
     struct mmt_text text = { 0 };

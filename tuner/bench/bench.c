@@ -69,6 +69,8 @@ static void leave_all(struct mmt_bench *bench)
             bench->references[i].reference->close(bench->references[i].self);
     mmt_profile_free(bench->profile);
     mmt_device_close(bench->device);
+    mmt_text_finish(&bench->json[0]);
+    mmt_text_finish(&bench->json[1]);
     free(bench->rows);
 }
 
@@ -160,17 +162,33 @@ static mmt_status list_problems(struct mmt_bench *bench,
  * --------------------------------------------------------------------------------
  */
 
-/* The CSV is whole after each problem, and one that cannot be written is told of before
- * the first. */
+static struct mmt_text *json_of(struct mmt_bench *bench)
+{
+    return &bench->json[bench->num_rows % 2];
+}
+
+/* Files and what is printed at an end at once are whole after each problem, and a CSV
+ * that cannot be written is told of before the first. What a handler may be printing
+ * stays meanwhile. */
+static mmt_status keep_rows(struct mmt_bench *bench,
+                            const struct mmt_bench_options *options, mmt_error *err)
+{
+    mmt_status status =
+        options->csv ? mmt_bench_write_csv(bench, options->csv, err) : MMT_OK;
+    if (status == MMT_OK && options->json)
+        status = mmt_bench_print_json(bench, json_of(bench), err);
+    if (status == MMT_OK && options->json)
+        mmt_interrupt_prints(mmt_text_string(json_of(bench)));
+    return status;
+}
+
 static mmt_status walk_problems(struct mmt_bench *bench,
                                 const struct mmt_bench_options *options, mmt_error *err)
 {
     const int all = bench->num_rows;
-    mmt_status status = MMT_OK;
 
     bench->num_rows = 0;
-    if (options->csv)
-        status = mmt_bench_write_csv(bench, options->csv, err);
+    mmt_status status = keep_rows(bench, options, err);
     if (!options->json && status == MMT_OK)
         mmt_bench_print_head(bench);
     while (status == MMT_OK && bench->num_rows < all && !mmt_interrupted) {
@@ -178,8 +196,7 @@ static mmt_status walk_problems(struct mmt_bench *bench,
         mmt_bench_measure(bench, row);
         if (!options->json)
             mmt_bench_print_row(bench, row);
-        if (options->csv)
-            status = mmt_bench_write_csv(bench, options->csv, err);
+        status = keep_rows(bench, options, err);
     }
     if (!options->json && status == MMT_OK)
         mmt_bench_print_means(bench);
@@ -244,12 +261,14 @@ int mmt_verb_bench(int argc, char **argv)
     bench.pace.seconds = options.seconds;
     for (int i = 0; i < bench.num_references; i++)
         bench.references[i].reference = options.references[i];
-    mmt_hear_interrupts();
+    mmt_hear_interrupts(argv[0],
+                        "rows that were told are whole, what is not yet told is lost");
     mmt_status status = prepare_bench(&bench, &options, &err);
     if (status == MMT_OK)
         status = walk_problems(&bench, &options, &err);
+    mmt_interrupt_prints("");
     if (status == MMT_OK && options.json)
-        status = mmt_bench_write_json(&bench, stdout, &err);
+        fputs(mmt_text_string(json_of(&bench)), stdout);
     code = status                             ? mmt_failed_or_usage(argv[0], &err)
            : mmt_interrupted                  ? say_interrupted(argv[0], &bench)
            : went_well(&bench, options.named) ? MMT_EXIT_DONE

@@ -85,6 +85,7 @@ struct mmt_bench {
     uint64_t seed;
     struct mmt_bench_row *rows;
     int num_rows;
+    struct mmt_text json[2]; /* of --json: of an even and of an odd number of rows */
 };
 
 /* ---- ours.c -------------------------------------------------------------------
@@ -109,8 +110,8 @@ void mmt_bench_measure(struct mmt_bench *bench, struct mmt_bench_row *row);
 void mmt_bench_print_head(const struct mmt_bench *bench);
 void mmt_bench_print_row(const struct mmt_bench *bench, const struct mmt_bench_row *row);
 void mmt_bench_print_means(const struct mmt_bench *bench);
-mmt_status mmt_bench_write_json(const struct mmt_bench *bench, FILE *file,
-                                mmt_error *err);
+mmt_status mmt_bench_print_json(const struct mmt_bench *bench, struct mmt_text *out,
+                                mmt_error *err); /* replaces *out */
 mmt_status mmt_bench_write_csv(const struct mmt_bench *bench, const char *path,
                                mmt_error *err);
 

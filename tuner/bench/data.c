@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -100,7 +101,8 @@ static json_t *references_json(const struct mmt_bench *bench)
     return list;
 }
 
-mmt_status mmt_bench_write_json(const struct mmt_bench *bench, FILE *file, mmt_error *err)
+mmt_status mmt_bench_print_json(const struct mmt_bench *bench, struct mmt_text *out,
+                                mmt_error *err)
 {
     const struct mmt_caps *caps = mmt_device_caps(bench->device);
     json_t *rows = json_array(), *means = json_array();
@@ -116,12 +118,15 @@ mmt_status mmt_bench_write_json(const struct mmt_bench *bench, FILE *file, mmt_e
                   mmt_version(), "device", "name", caps->name, "id", bench->device->id,
                   "driver", caps->driver, "profile", bench->profile != NULL, "references",
                   references_json(bench), "problems", rows, "means", means);
-    if (!all)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for the JSON");
-    bool failed =
-        json_dumpf(all, file, JSON_INDENT(2)) || fputs("\n", file) < 0 || fflush(file);
+    char *text = all ? json_dumps(all, JSON_INDENT(2)) : NULL;
     json_decref(all);
-    return failed ? mmt_fail(err, MMT_ERROR_IO, "the JSON cannot be written") : MMT_OK;
+    mmt_text_finish(out);
+    if (text)
+        mmt_text_addf(out, "%s\n", text);
+    free(text);
+    return text && !out->failed
+               ? MMT_OK
+               : mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for the JSON");
 }
 
 /* ---- CSV

@@ -209,7 +209,7 @@ static void calibrate_lane(struct match *match, struct lane *lane)
     double seconds = 0;
 
     for (lane->count = 1; run_lane(match, lane, &seconds);) {
-        if (seconds >= sample_seconds || lane->count == MOST_COUNT)
+        if (seconds >= sample_seconds || lane->count == MOST_COUNT || mmt_interrupted)
             break;
         double wanted = ceil(1.1 * sample_seconds / seconds * (double) lane->count);
         double most = fmin(16.0 * (double) lane->count, MOST_COUNT);
@@ -230,7 +230,7 @@ static bool run_for(struct match *match, struct lane *lane, double lasting, doub
             return false;
         sum += seconds;
         count += lane->count;
-    } while (sum < lasting);
+    } while (sum < lasting && !mmt_interrupted);
     *each = sum / (double) count;
     return true;
 }
@@ -290,7 +290,7 @@ static void take_round(struct match *match, int round)
 {
     int count = match->bench->num_contestants;
 
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count && !mmt_interrupted; i++)
         take_sample(match, &match->lanes[round % 2 ? count - 1 - i : i]);
     watch_device(match);
 }
@@ -382,9 +382,9 @@ static void play_match(struct match *match)
 {
     int count = match->bench->num_contestants;
 
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count && !mmt_interrupted; i++)
         prepare_lane(match, i);
-    for (int i = 0; i < count && is_checked(match); i++)
+    for (int i = 0; i < count && is_checked(match) && !mmt_interrupted; i++)
         if (!match->lanes[i].out)
             check_lane(match, &match->lanes[i]);
     for (int i = 0; i < count && !mmt_interrupted; i++)

@@ -8,9 +8,7 @@
 
 static const char reads[] = "it writes no file",
                   untouched[] = "nothing was measured yet, and no file was changed",
-                  whole[] = "its file is whole, the old one or the new",
-                  tables[] = "tables that were saved are whole, what is not yet saved is "
-                             "lost";
+                  whole[] = "its file is whole, the old one or the new";
 
 static const struct verb {
     const char *name;
@@ -35,7 +33,8 @@ static const struct verb {
     { "bundle", mmt_verb_bundle, "write a profile with compiled kernels, to ship",
       whole },
     { "bench", mmt_verb_bench, "time our kernels beside other libraries'", untouched },
-    { "study", mmt_verb_study, "do a paper's experiment again, on this device", tables },
+    { "study", mmt_verb_study, "do a paper's experiment again, on this device",
+      untouched },
     { "run", mmt_verb_run, "run a program of cuBLAS with the faster kernels", NULL },
     { "--worker", mmt_verb_worker, NULL, NULL },
     { "--openblas", mmt_verb_openblas, NULL, NULL },

@@ -373,7 +373,7 @@ static int run_regret(const struct request *request)
     size_t room = (size_t) request->shapes;
     struct regrets regrets = { .portfolio = calloc(room, sizeof(double)),
                                .fresh = calloc(room, sizeof(double)) };
-    struct mmt_run run = { 0 };
+    struct mmt_run run = { .pool.at_once = true };
     struct mmt_profile *profile = NULL;
     mmt_error err = { 0 };
     mmt_status status = MMT_OK;

@@ -98,9 +98,9 @@ static mmt_status find_library(const struct library *library, struct mmt_text *p
 }
 
 /* Puts a word before those of a list that the dynamic linker reads. */
-static mmt_status prepend(const char *variable, const char *word, mmt_error *err)
+static mmt_status prepend(const char *variable, const char *others, const char *word,
+                          mmt_error *err)
 {
-    const char *others = secure_getenv(variable);
     struct mmt_text list = { 0 };
     mmt_status status = MMT_OK;
     mmt_text_add(&list, word);
@@ -119,12 +119,15 @@ static mmt_status preload(const struct library *library, mmt_error *err)
     mmt_status status = find_library(library, &path, err);
     char *slash = status ? NULL : strrchr(path.data, '/');
     if (status || !strchr(path.data, ' ')) {
-        status = status ? status : prepend("LD_PRELOAD", path.data, err);
+        status = status
+                     ? status
+                     : prepend("LD_PRELOAD", secure_getenv("LD_PRELOAD"), path.data, err);
     } else {
         *slash = '\0';
-        status = prepend("LD_LIBRARY_PATH", path.data, err);
+        status =
+            prepend("LD_LIBRARY_PATH", secure_getenv("LD_LIBRARY_PATH"), path.data, err);
         if (!status)
-            status = prepend("LD_PRELOAD", slash + 1, err);
+            status = prepend("LD_PRELOAD", secure_getenv("LD_PRELOAD"), slash + 1, err);
     }
     mmt_text_finish(&path);
     return status;
@@ -245,7 +248,7 @@ static mmt_status set_libraries(const struct request *request, mmt_error *err)
     struct mmt_text path = { 0 };
     status = find_library(&audit, &path, err);
     if (!status)
-        status = prepend("LD_AUDIT", path.data, err);
+        status = prepend("LD_AUDIT", secure_getenv("LD_AUDIT"), path.data, err);
     mmt_text_finish(&path);
     return status;
 }
@@ -276,8 +279,8 @@ static void try_recording(void *unused, const char *path, const char *stem)
 {
     mmt_error err = { 0 };
     if (mmt_recording_check(path, &err))
-        fprintf(stderr, "mmtune run: what is counted on %s cannot be recorded: %s\n", stem,
-                err.text);
+        fprintf(stderr, "mmtune run: what is counted on %s cannot be recorded: %s\n",
+                stem, err.text);
 }
 
 /* The folder that the program's processes count in, which is also this one's; *other is

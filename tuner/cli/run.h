@@ -14,9 +14,10 @@ const char *mmt_run_why_not(const char *path);
 
 enum { MMT_EXIT_NOT_EXECUTABLE = 126, MMT_EXIT_NO_PROGRAM = 127 };
 
-/* Starts argv[0] as a shell would and waits for it. INT, TERM, HUP, QUIT, USR1, USR2, TSTP
- * and CONT that are sent to this process alone are passed on. Returns its exit status, 128 and the
- * signal that killed it, or 126 or 127 with an error where it did not start. */
+/* Starts argv[0] as a shell would and waits for it. INT, TERM, HUP, QUIT, USR1, USR2,
+ * TSTP and CONT that are sent to this process alone are passed on. Returns its exit
+ * status, 128 and the signal that killed it, or 126 or 127 with an error where it did not
+ * start. */
 int mmt_run_program(char *const argv[], mmt_error *err);
 
 /* Calls `take` for the recording of each device. */

@@ -177,10 +177,11 @@ static int fail_start(const char *name, int code, mmt_error *err)
     if (code == ENOENT)
         read_interpreter(name, interpreter);
     if (*interpreter) {
-        mmt_fail_native(err, MMT_ERROR_NOT_FOUND, code,
-                        "'%s' cannot be started: its interpreter '%s' is missing; install "
-                        "it, or change the script's first line",
-                        name, interpreter);
+        mmt_fail_native(
+            err, MMT_ERROR_NOT_FOUND, code,
+            "'%s' cannot be started: its interpreter '%s' is missing; install "
+            "it, or change the script's first line",
+            name, interpreter);
         return MMT_EXIT_NOT_EXECUTABLE;
     }
     if (code == ENOENT) {

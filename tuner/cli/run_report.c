@@ -115,15 +115,15 @@ struct report {
     struct unwritten {
         char stem[NAME_MAX];
         struct mmt_recorded it;
-    } *list; /* and the run's calls among it */
+    } * list; /* and the run's calls among it */
     size_t count;
 };
 
 static void keep_owed(void *context, const struct mmt_counts_owed *it)
 {
     struct report *report = context;
-    void *more = reallocarray(report->list, report->count + it->count,
-                              sizeof *report->list);
+    void *more =
+        reallocarray(report->list, report->count + it->count, sizeof *report->list);
     mmt_counts_print_owed(it, &report->owed);
     if (!more)
         return;

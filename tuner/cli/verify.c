@@ -37,7 +37,7 @@ struct run {
     const struct request *request;
     struct mmt_run tune; /* of which the device and one worker are used */
     int right, wrong, failed, skipped;
-    int checks; /* that right configurations passed */
+    int checks, unchecked; /* that right configurations passed, and that were not run */
 };
 
 static bool is_over(const struct run *run)
@@ -120,12 +120,16 @@ static void say_check(const char *word, const mmt_problem *p,
 static void count_result(struct run *run, const mmt_problem *problem,
                          const struct mmt_config *config, const struct mmt_result *result)
 {
-    char checks[32];
+    char checks[MMT_REASON_SIZE + 64];
     switch (result->outcome) {
     case MMT_TIMED:
         run->right++;
         run->checks += result->checks;
+        run->unchecked += result->unchecked;
         snprintf(checks, sizeof checks, "%d checks", result->checks);
+        if (result->unchecked)
+            snprintf(checks, sizeof checks, "%d checks, %d not run: %s", result->checks,
+                     result->unchecked, result->reason);
         say_check("right", problem, config, checks, "");
         return;
     case MMT_WRONG:
@@ -384,7 +388,9 @@ static void choose_types(struct request *request, const struct mmt_caps *caps)
 
 static int verify_on_device(struct request *request, const char *verb)
 {
-    struct run run = { .request = request, .tune.options.device = request->device };
+    struct run run = { .request = request,
+                       .tune.options.device = request->device,
+                       .tune.pool.at_once = true };
     mmt_error err = { 0 };
 
     mmt_status status = mmt_tune_find_device(&run.tune, &err);
@@ -396,9 +402,12 @@ static int verify_on_device(struct request *request, const char *verb)
     mmt_pool_stop(&run.tune.pool);
     if (status != MMT_OK)
         return mmt_failed(verb, &err);
-    printf("%s%d right, %d wrong, %d failed; %d cannot run on this device; %d checks\n",
+    printf("%s%d right, %d wrong, %d failed; %d cannot run on this device; %d checks",
            mmt_pool_interrupts() ? "interrupted: " : "", run.right, run.wrong, run.failed,
            run.skipped, run.checks);
+    if (run.unchecked)
+        printf(", %d not run", run.unchecked);
+    printf("\n");
     if (mmt_pool_interrupts())
         return MMT_EXIT_INTERRUPTED;
     if (run.wrong || run.failed || !run.right)

@@ -4,6 +4,7 @@
 #define MMT_TUNER_COMMON_OPTIONS_H
 
 #include <getopt.h>
+#include <sys/types.h>
 
 #include "runtime/runtime.h"
 
@@ -34,17 +35,25 @@ int mmt_verb_recorded(int argc, char **argv);
 int mmt_verb_run(int argc, char **argv);
 
 /* From then on SIGINT and SIGTERM end the program at once, with MMT_EXIT_INTERRUPTED and
- * a line on stderr: "mmtune VERB: interrupted; SAVED". */
+ * a line on stderr: "mmtune VERB: interrupted; SAVED". A SIGINT that is ignored stays
+ * so. */
 void mmt_answer_interrupts(const char *verb, const char *saved);
 
 /* The same line, for a verb that ends by itself; returns MMT_EXIT_INTERRUPTED. */
 int mmt_say_interrupted(const char *verb, const char *saved);
 
-/* From then on the first SIGINT or SIGTERM
- * sets the number: the verb says what it has so far and returns MMT_EXIT_INTERRUPTED. The
- * second ends the program. */
+/* From then on the first SIGINT or SIGTERM sets the number: the verb says what it has so
+ * far and returns MMT_EXIT_INTERRUPTED. Where it has not ended after a second, or at the
+ * second signal, the program ends at once, as above: no step has to look. */
 extern volatile int mmt_interrupted;
-void mmt_hear_interrupts(void);
+void mmt_hear_interrupts(const char *verb, const char *saved);
+
+/* What the program prints first where it ends at once; "": nothing. It stays the
+ * caller's, unchanged, until another is given or mmt_say_interrupted is called. */
+void mmt_interrupt_prints(const char *output);
+
+/* A child that is killed where the program ends at once; 0: none. */
+extern volatile pid_t mmt_interrupted_child;
 
 /* The hidden verb of a worker process, `mmtune --worker compile cuda:0` (worker.h). */
 int mmt_verb_worker(int argc, char **argv);

@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *word_of(const json_t *object, const char *key)
@@ -61,19 +62,21 @@ static void print_people(const struct mmt_bundle *bundle, const json_t *manifest
 
 mmt_status mmt_bundle_show(const struct mmt_bundle *bundle, bool json, mmt_error *err)
 {
+    void *text = NULL;
     size_t size;
+    json_t *manifest = NULL;
     mmt_status status = mmt_bundle_check(bundle, err);
-    const char *text = status ? NULL : mmt_bundle_part(bundle, 0, &size, err);
-    if (!text)
-        return MMT_ERROR_FORMAT;
-    if (json) {
+    if (!status)
+        status = mmt_bundle_part(bundle, 0, &text, &size, err);
+    if (status)
+        return status;
+    if (json)
         fwrite(text, 1, size, stdout); /* main tells where that fails */
-        return MMT_OK;
-    }
-    json_t *manifest = json_loadb(text, size, 0, NULL);
-    if (!manifest)
-        return mmt_fail(err, MMT_ERROR_FORMAT, "the bundle's manifest is no JSON");
-    print_people(bundle, manifest);
+    else if ((manifest = json_loadb(text, size, 0, NULL)))
+        print_people(bundle, manifest);
+    else
+        status = mmt_fail(err, MMT_ERROR_FORMAT, "the bundle's manifest is no JSON");
     json_decref(manifest);
-    return MMT_OK;
+    free(text);
+    return status;
 }

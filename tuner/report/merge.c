@@ -260,15 +260,35 @@ static mmt_status put_profile(const struct mmt_profile *profile, const char *out
     return status;
 }
 
+/* What differs from the profiles before it, and may be merged nevertheless. */
+static void note_device(const char *path, const struct mmt_profile *from,
+                        const struct mmt_profile *before)
+{
+    if (strcmp(from->caps.driver, before->caps.driver))
+        fprintf(stderr, "%s: measured under driver %s, the profile before it under %s\n",
+                path, from->caps.driver, before->caps.driver);
+    if (mmt_caps_other_card(&from->caps, &before->caps))
+        fprintf(stderr, "%s: measured on %s, UUID %s\n", path,
+                mmt_caps_other_card(&from->caps, &before->caps), from->caps.uuid);
+    if (before->num_verdicts + from->num_verdicts &&
+        !mmt_caps_are_one(&before->caps, &from->caps))
+        fprintf(stderr,
+                "%s: verdicts on programs' calls are left out, as they hold for one card "
+                "and driver\n",
+                path);
+}
+
 static mmt_status merge_file(struct mmt_profile *into, const char *path, mmt_error *err)
 {
     char why[512];
     struct mmt_profile *from = mmt_profile_of(path, NULL, err);
-    if (!from)
-        return err->status;
-    mmt_status status = mmt_profile_foreign(from, &into->caps, why)
-                            ? mmt_fail(err, MMT_ERROR_ARGUMENT, "%s: %s", path, why)
-                            : merge_profile(into, from, err);
+    mmt_status status = from ? MMT_OK : err->status;
+    if (from && mmt_profile_foreign(from, &into->caps, why))
+        status = mmt_fail(err, MMT_ERROR_ARGUMENT, "%s: %s", path, why);
+    if (!status) {
+        note_device(path, from, into);
+        status = merge_profile(into, from, err);
+    }
     mmt_profile_free(from);
     return status;
 }

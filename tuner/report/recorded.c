@@ -28,9 +28,8 @@ static mmt_status open_view(const char *id, const char *file, const char *run,
 {
     struct mmt_text stem = { 0 };
     mmt_profile_stem(&out->caps, &stem);
-    mmt_status status =
-        mmt_recording_read_device(mmt_text_string(&stem), file, run != NULL, &out->path,
-                                  &out->recording, err);
+    mmt_status status = mmt_recording_read_device(
+        mmt_text_string(&stem), file, run != NULL, &out->path, &out->recording, err);
     mmt_text_finish(&stem);
     if (!status && run)
         keep_run(&out->recording, run);

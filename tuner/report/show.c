@@ -88,6 +88,22 @@ static void print_pruning(const struct mmt_profile *profile)
     }
 }
 
+/* Which files were measured on something else than the device that is shown. */
+static void print_layers(const struct mmt_profile *profile)
+{
+    for (size_t i = 0; i < profile->num_layers; i++) {
+        const struct mmt_layer *layer = &profile->layers[i];
+        const char *card = mmt_caps_other_card(&layer->caps, &profile->caps);
+        char why[512];
+        if (*layer->kin)
+            continue;
+        if (mmt_caps_foreign(&layer->caps, &profile->caps, why))
+            printf("  %s: %s\n", layer->path, why);
+        else if (card)
+            printf("  %s: measured on %s\n", layer->path, card);
+    }
+}
+
 static void print_head(const struct mmt_profile *profile)
 {
     mmt_print_card(profile);
@@ -101,6 +117,7 @@ static void print_head(const struct mmt_profile *profile)
     print_roofline(profile);
     print_made(profile);
     print_health(profile);
+    print_layers(profile);
 }
 
 /* "2.931 ms +-0.012 ms, 46.9 TFLOP/s" */
@@ -453,7 +470,7 @@ static int show_bundle(const char *verb, const char *path, bool json)
     mmt_error err = { 0 }, why = { 0 };
     struct mmt_bundle *bundle = NULL;
     int code = -1;
-    if (path && !mmt_bundle_map(path, &bundle, &why) && bundle &&
+    if (path && !mmt_bundle_load(path, &bundle, &why) && bundle &&
         !mmt_bundle_show(bundle, json, &why))
         code = MMT_EXIT_DONE;
     mmt_bundle_close(bundle);

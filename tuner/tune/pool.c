@@ -18,12 +18,13 @@ enum { MOST_WORKERS = 64, MOST_DEATHS = 3, MOST_KILLS = 3 };
  */
 
 static volatile sig_atomic_t interrupts;
+static int weight = 1; /* of a signal, in interrupts */
 static int bell[2] = { -1, -1 };
 
 static void on_signal(int signal)
 {
     int code = errno;
-    interrupts = interrupts + 1;
+    interrupts = interrupts + weight;
     if (write(bell[1], "", 1) < 0) /* it is full: then it rings already */
         errno = code;
     errno = code;
@@ -34,9 +35,10 @@ int mmt_pool_interrupts(void)
     return interrupts;
 }
 
-static void hear_signals(void)
+static void hear_signals(bool at_once)
 {
     struct sigaction action = { .sa_handler = on_signal };
+    weight = at_once ? 2 : 1;
     if (bell[0] < 0 && pipe2(bell, O_CLOEXEC | O_NONBLOCK))
         return;
     sigaction(SIGINT, &action, NULL);
@@ -98,7 +100,7 @@ mmt_status mmt_pool_start(struct mmt_run *run, bool without_compilers, mmt_error
     pool->shared = run->device.caps.kind == MMT_CPU;
     int all = pool->shared || pool->cores == 1 ? pool->cores : pool->cores - 1;
     int compilers = without_compilers ? 0 : all;
-    hear_signals();
+    hear_signals(pool->at_once);
     mmt_status status = pool->shared ? make_pocl_folder(pool, err) : MMT_OK;
     if (status)
         return status;
@@ -185,8 +187,9 @@ static bool attend_worker(struct mmt_pool *pool, struct mmt_worker *worker,
     return false;
 }
 
-/* Sleeps until something is heard or the nearest deadline. */
-static void wait_for_events(struct mmt_pool *pool, double until)
+/* Sleeps until something is heard or the nearest deadline. True where a signal has rung:
+ * it may have come before the caller looked. */
+static bool wait_for_events(struct mmt_pool *pool, double until)
 {
     struct pollfd fds[MOST_WORKERS + 2];
     int count = 0;
@@ -197,9 +200,11 @@ static void wait_for_events(struct mmt_pool *pool, double until)
     }
     double wait = fmin(fmax((until - mmt_now()) * 1e3, 0), 60e3);
     char ring[16];
-    if (poll(fds, (nfds_t) count, (int) ceil(wait)) > 0 && fds[0].revents)
-        while (read(bell[0], ring, sizeof ring) > 0)
-            ;
+    if (poll(fds, (nfds_t) count, (int) ceil(wait)) <= 0 || !fds[0].revents)
+        return false;
+    while (read(bell[0], ring, sizeof ring) > 0)
+        ;
+    return true;
 }
 
 bool mmt_pool_next(struct mmt_pool *pool, double until, struct mmt_event *event)
@@ -211,8 +216,7 @@ bool mmt_pool_next(struct mmt_pool *pool, double until, struct mmt_event *event)
                 return true;
         if (pool->broken.status || interrupts != interrupted || mmt_now() >= until)
             return false;
-        wait_for_events(pool, until);
-        if (interrupts != interrupted)
+        if (wait_for_events(pool, until))
             return false;
     }
 }

@@ -68,6 +68,7 @@ struct mmt_pool {
     int count;
     bool shared; /* compiling and measuring share the cores: never both at once */
     int cores;
+    bool at_once;                 /* set before the start: one signal counts as two */
     mmt_error broken;             /* a worker cannot be kept alive */
     int killed;                   /* workers that were killed from outside */
     struct mmt_own_folder folder; /* PoCL's cache while tuning, where it is ours */

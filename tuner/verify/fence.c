@@ -47,20 +47,29 @@ static struct mmt_fence *fence_of(const unsigned char *address)
     return NULL;
 }
 
-/* Notes the place and opens both guards, so that the kernel ends. */
+/* Opens what is round a place, so that the kernel goes on: not all at once, since a
+ * process may have less memory than a fence has addresses. */
+static bool open_round(const struct mmt_fence *fence, const unsigned char *address)
+{
+    enum { AT_ONCE = 1 << 20 };
+    const size_t all = 2 * fence->guard + fence->size;
+    const size_t from = (size_t) (address - fence->map) / AT_ONCE * AT_ONCE;
+    const size_t bytes = all - from < AT_ONCE ? all - from : AT_ONCE;
+    return !mprotect(fence->map + from, bytes, PROT_READ | PROT_WRITE);
+}
+
+/* Notes the place. A fault that cannot be mended comes again, and ends the process. */
 static void note_touch(int signal, siginfo_t *info, void *context)
 {
     (void) context;
     unsigned char *address = info->si_addr;
     struct mmt_fence *fence = fence_of(address);
-    if (!fence) {
-        sigaction(signal, &former, NULL); /* the fault comes again, and meets that */
-        return;
-    }
-    if (!fence->touched)
+    if (fence && !fence->touched)
         fence->where = address;
-    fence->touched = 1;
-    mprotect(fence->map, 2 * fence->guard + fence->size, PROT_READ | PROT_WRITE);
+    if (fence)
+        fence->touched = 1;
+    if (!fence || !open_round(fence, address))
+        sigaction(signal, &former, NULL);
 }
 
 static void close_fence(struct mmt_fence *fence)
@@ -90,7 +99,18 @@ static void open_fence(const struct mmt_fence *fence)
 /* ---- making and freeing ---------------------------------------------------------------
  */
 
-static mmt_status map_memory(struct mmt_fence *fence, mmt_error *err)
+mmt_status mmt_fence_open(struct mmt_fence *fence, size_t from, size_t bytes,
+                          mmt_error *err)
+{
+    const size_t page = page_size(), first = from / page * page;
+    const size_t last = whole_pages(from + bytes);
+    if (mprotect(mmt_fence_begin(fence) + first, last - first, PROT_READ | PROT_WRITE))
+        return mmt_fail(err, MMT_ERROR_MEMORY,
+                        "no memory left for %zu bytes of test data", last - first);
+    return MMT_OK;
+}
+
+static mmt_status map_memory(struct mmt_fence *fence, bool closed, mmt_error *err)
 {
     const size_t all = 2 * fence->guard + fence->size;
     fence->map =
@@ -100,13 +120,10 @@ static mmt_status map_memory(struct mmt_fence *fence, mmt_error *err)
         return mmt_fail(err, MMT_ERROR_MEMORY,
                         "no addresses left for %zu bytes of test data", all);
     }
-    if (mprotect(fence->map + fence->guard, fence->size, PROT_READ | PROT_WRITE))
-        return mmt_fail(err, MMT_ERROR_MEMORY,
-                        "no memory left for %zu bytes of test data", fence->size);
-    return MMT_OK;
+    return closed ? MMT_OK : mmt_fence_open(fence, 0, fence->size, err);
 }
 
-mmt_status mmt_fence_create(mmt_device *device, size_t bytes, size_t guard,
+mmt_status mmt_fence_create(mmt_device *device, size_t bytes, size_t guard, bool closed,
                             struct mmt_fence **out, mmt_error *err)
 {
     /* What a device says of a buffer larger than it would make itself is no concern: the
@@ -120,7 +137,7 @@ mmt_status mmt_fence_create(mmt_device *device, size_t bytes, size_t guard,
     fence->device = device;
     fence->guard = whole_pages(guard ? guard : 1);
     fence->size = whole_pages(bytes ? bytes : 1);
-    mmt_status status = map_memory(fence, err);
+    mmt_status status = map_memory(fence, closed, err);
     if (status == MMT_OK)
         status = mmt_buffer_wrap(device, mmt_fence_begin(fence),
                                  fence->size < most_wrapped ? fence->size : most_wrapped,
@@ -172,7 +189,7 @@ bool mmt_fence_works(mmt_device *device)
 {
     struct mmt_fence *fence = NULL;
     unsigned char sent = 0x5a, back = 0;
-    if (mmt_fence_create(device, 1, 1, &fence, NULL) != MMT_OK)
+    if (mmt_fence_create(device, 1, 1, false, &fence, NULL) != MMT_OK)
         return false;
     unsigned char *memory = mmt_fence_begin(fence);
     bool works = mmt_buffer_write(device, fence->operand, &sent, 1, NULL) == MMT_OK &&

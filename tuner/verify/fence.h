@@ -2,6 +2,9 @@
  * the host's memory in place: shows what a kernel reads or writes outside its matrices.
  * What is touched there is noted, and the kernel goes on.
  *
+ * Memory that is closed takes addresses and nothing else, also where the process may have
+ * only so much data (RLIMIT_DATA): pages of it are opened one by one.
+ *
  * While a fence stands, the process has a handler for SIGSEGV; other faults end it as
  * they would without. At most 8 fences stand at once, made and freed by one thread. */
 #ifndef MMT_TUNER_VERIFY_FENCE_H
@@ -17,9 +20,12 @@ struct mmt_fence;
 bool mmt_fence_works(mmt_device *device);
 
 /* `bytes` of memory, 0 at first and none of it taken before it is touched, with at least
- * `guard` bytes on either side that cannot be. */
-mmt_status mmt_fence_create(mmt_device *device, size_t bytes, size_t guard,
+ * `guard` bytes on either side that cannot be. With `closed` none of it can be, until
+ * mmt_fence_open opens the pages that have so many bytes from there on. */
+mmt_status mmt_fence_create(mmt_device *device, size_t bytes, size_t guard, bool closed,
                             struct mmt_fence **out, mmt_error *err);
+mmt_status mmt_fence_open(struct mmt_fence *fence, size_t from, size_t bytes,
+                          mmt_error *err);
 void mmt_fence_free(struct mmt_fence *fence);
 
 /* The memory; it begins and ends with a page, so that it may be larger than asked. */

@@ -1,3 +1,4 @@
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,19 +45,38 @@ static struct line line_of_b(const struct mmt_oracle *o, int64_t batch, int64_t 
  * in the middle between two numbers of tf32, twice if both do. */
 struct dot {
     long double sum, size, ties;
+    int beyond; /* products that a kernel's type has no number for: bits below */
 };
+
+enum { POSITIVE = 1, NEGATIVE = 2, FINITE = 4 };
+
+static int beyond(long double product, long double most)
+{
+    if (!(fabsl(product) > most))
+        return 0;
+    return (product > 0 ? POSITIVE : NEGATIVE) | (isfinite(product) ? FINITE : 0);
+}
+
+/* Sums of such products of both signs are what the order of the sum makes of them. */
+static bool is_left_to_order(const struct dot *dot)
+{
+    const int all = POSITIVE | NEGATIVE | FINITE;
+    return (dot->beyond & all) == all;
+}
 
 static struct dot dot_f32(struct line a, struct line b, int64_t k)
 {
     const float *x = a.data, *y = b.data;
     double sum = 0, size = 0;
+    int over = 0;
 
     for (int64_t p = 0; p < k; p++) {
         double product = (double) x[place_on_line(&a, p)] * y[place_on_line(&b, p)];
         sum += product;
         size += fabs(product);
+        over |= beyond(product, FLT_MAX);
     }
-    return (struct dot){ sum, size, 0 };
+    return (struct dot){ sum, size, 0, over };
 }
 
 /* The nearest number of tf32; where another one is as near, that counts as a tie. */
@@ -74,6 +94,7 @@ static struct dot dot_tf32(struct line a, struct line b, int64_t k)
 {
     const float *x = a.data, *y = b.data;
     double sum = 0, size = 0, in_ties = 0;
+    int over = 0;
 
     for (int64_t p = 0; p < k; p++) {
         int ties = 0;
@@ -81,9 +102,10 @@ static struct dot dot_tf32(struct line a, struct line b, int64_t k)
         product *= nearest_tf32(y[place_on_line(&b, p)], &ties);
         sum += product;
         size += fabs(product);
+        over |= beyond(product, FLT_MAX);
         in_ties += ties * fabs(product);
     }
-    return (struct dot){ sum, size, in_ties };
+    return (struct dot){ sum, size, in_ties, over };
 }
 
 static struct dot dot_f64(struct line a, struct line b, int64_t k)
@@ -91,14 +113,16 @@ static struct dot dot_f64(struct line a, struct line b, int64_t k)
     const double *x = a.data;
     const double *y = b.data;
     long double sum = 0, size = 0;
+    int over = 0;
 
     for (int64_t p = 0; p < k; p++) {
         long double product =
             (long double) x[place_on_line(&a, p)] * y[place_on_line(&b, p)];
         sum += product;
         size += fabsl(product);
+        over |= beyond(product, DBL_MAX);
     }
-    return (struct dot){ sum, size, 0 };
+    return (struct dot){ sum, size, 0, over };
 }
 
 static struct dot dot_16_bits(struct line a, struct line b, int64_t k, const float *table)
@@ -106,14 +130,16 @@ static struct dot dot_16_bits(struct line a, struct line b, int64_t k, const flo
     const uint16_t *x = a.data;
     const uint16_t *y = b.data;
     double sum = 0, size = 0;
+    int over = 0;
 
     for (int64_t p = 0; p < k; p++) {
         double product =
             (double) table[x[place_on_line(&a, p)]] * table[y[place_on_line(&b, p)]];
         sum += product;
         size += fabs(product);
+        over |= beyond(product, FLT_MAX);
     }
-    return (struct dot){ sum, size, 0 };
+    return (struct dot){ sum, size, 0, over };
 }
 
 static struct dot dot_8_bits(struct line a, struct line b, int64_t k, const float *table)
@@ -121,14 +147,16 @@ static struct dot dot_8_bits(struct line a, struct line b, int64_t k, const floa
     const uint8_t *x = a.data;
     const uint8_t *y = b.data;
     double sum = 0, size = 0;
+    int over = 0;
 
     for (int64_t p = 0; p < k; p++) {
         double product =
             (double) table[x[place_on_line(&a, p)]] * table[y[place_on_line(&b, p)]];
         sum += product;
         size += fabs(product);
+        over |= beyond(product, FLT_MAX);
     }
-    return (struct dot){ sum, size, 0 };
+    return (struct dot){ sum, size, 0, over };
 }
 
 static struct dot dot_of(mmt_type type, struct line a, struct line b, int64_t k)
@@ -213,14 +241,19 @@ static long double sum_error(const mmt_problem *p, const struct dot *dot)
     return part * dot->size + 0x1.002p-10L * dot->ties;
 }
 
+/* Infinite where a kernel's own type is. */
+static long double overflow(mmt_type type, long double x)
+{
+    return isinf(mmt_number_round(type, (double) x)) ? copysignl(INFINITY, x) : x;
+}
+
 static struct mmt_answer finish_answer(const mmt_problem *p, long double x,
                                        long double bound)
 {
     static const long double steepest = 1.13L;
     long double u = mmt_number_roundoff(mmt_type_scalar(p->type));
     long double v = mmt_number_roundoff(p->out);
-    if (isinf(mmt_number_round(mmt_type_scalar(p->type), (double) x)))
-        x = copysignl(INFINITY, x);
+    x = overflow(mmt_type_scalar(p->type), x);
     struct mmt_answer answer = { apply_activation(p->activation, x), bound };
 
     if (!isfinite(x)) /* what a smooth activation makes of -infinity is left to it */
@@ -276,13 +309,16 @@ static struct mmt_answer complete_answer(const struct mmt_oracle *o,
     const mmt_problem *p = o->problem;
     const mmt_type scalar = mmt_type_scalar(p->type);
     long double old = 0, bias = 0, u = mmt_number_roundoff(scalar);
+    const long double sum = overflow(scalar, dot->sum);
 
+    if (is_left_to_order(dot))
+        return (struct mmt_answer){ NAN, INFINITY };
     if (o->beta != 0)
         old = o->beta * mmt_number_read(p->out, element_of_c(o, batch, i, j));
     if (p->bias)
         bias = mmt_number_read(p->out, element_of_bias(o, i, j));
     return finish_answer(
-        p, o->alpha * dot->sum + old + bias,
+        p, overflow(scalar, o->alpha * sum) + old + bias,
         fabs(o->alpha) * (sum_error(p, dot) + 4 * mmt_number_tiny(scalar)) +
             2 * u * (fabsl(old) + fabsl(bias)) + 4 * mmt_number_tiny(scalar));
 }
@@ -297,7 +333,7 @@ struct mmt_answer mmt_oracle_entry(const struct mmt_oracle *o, int64_t batch, in
         return (struct mmt_answer){ mmt_number_read(p->out, element_of_c(o, batch, i, j)),
                                     0 };
     struct line a = line_of_a(o, batch, i), b = line_of_b(o, batch, i, j);
-    struct dot dot = { 0, 0, 0 };
+    struct dot dot = { 0 };
 
     if (mmt_type_in(p->type, MMT_WHOLE_TYPES))
         return whole_entry(o, a, b, batch, i, j);

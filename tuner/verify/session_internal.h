@@ -27,6 +27,7 @@ struct mmt_sample {
 };
 
 enum {
+    MMT_DRAWN = 16,         /* trials of a whole verification */
     MMT_SHAPE_GUARD = 4096, /* bytes before and after the C that shape checks look at */
     MMT_RANDOM_SAMPLES = 64,
     MMT_MAX_SAMPLES = MMT_RANDOM_SAMPLES + 8,
@@ -66,6 +67,7 @@ struct mmt_session {
 
     /* Small problems with known answers. */
     struct mmt_trials trials;
+    struct mmt_trial_row drawn[MMT_DRAWN]; /* made when they are run first */
     struct mmt_growing small_a, small_b, small_c, small_bias;
     mmt_operand scalars;
     unsigned char *small_back; /* one operand as it was read back */

@@ -33,6 +33,8 @@ void mmt_judgement_tell(struct mmt_judgement *verdict, const struct mmt_trial *t
     mmt_text_addf(&text, ", alpha %g, beta %g%s%s", trial->alpha, trial->beta,
                   flags & MMT_TRIAL_SCALARS ? " in device memory" : "",
                   flags & MMT_TRIAL_OFFSET ? ", matrices one element off alignment" : "");
+    if (trial->row->draw)
+        mmt_text_addf(&text, ", number %d of those that --seed draws", trial->row->draw);
     snprintf(verdict->reason + length, sizeof verdict->reason - length, "%s",
              mmt_text_string(&text));
     mmt_text_finish(&text);
@@ -129,22 +131,49 @@ mmt_status mmt_verify_run(struct mmt_session *session, const mmt_plan *plan,
     return status;
 }
 
-mmt_status mmt_trial_scalars(struct mmt_session *session, const struct mmt_trial *trial,
-                             mmt_args *args, mmt_error *err)
+/* Alpha and beta as a device has them; returns their bytes. */
+static size_t print_scalars(const struct mmt_trial *trial, void *both)
 {
     const mmt_type type = mmt_type_scalar(trial->problem.type);
     const size_t size = mmt_type_size(type);
+    mmt_number_write(type, trial->alpha, both);
+    mmt_number_write(type, trial->beta, (char *) both + size);
+    return 2 * size;
+}
+
+mmt_status mmt_trial_scalars(struct mmt_session *session, const struct mmt_trial *trial,
+                             mmt_args *args, mmt_error *err)
+{
     char both[2 * sizeof(double)];
 
     args->alpha = trial->alpha;
     args->beta = trial->beta;
     if (!(trial->row->flags & MMT_TRIAL_SCALARS))
         return MMT_OK;
-    args->alpha = args->beta = 7; /* ignored */
+    args->alpha = args->beta = trial->alpha == 0 ? 7 : 0; /* ignored */
     args->scalars = session->scalars;
-    mmt_number_write(type, trial->alpha, both);
-    mmt_number_write(type, trial->beta, both + size);
-    return mmt_buffer_write(session->device, session->scalars, both, 2 * size, err);
+    const size_t size = print_scalars(trial, both);
+    return mmt_buffer_write(session->device, session->scalars, both, size, err);
+}
+
+/* Those of a trial at the edge of pages, which end where a page does. */
+static mmt_status fence_scalars(struct mmt_session *session,
+                                const struct mmt_trial *trial, mmt_args *args,
+                                struct mmt_fence **out, mmt_error *err)
+{
+    const int both = MMT_TRIAL_SCALARS | MMT_TRIAL_PAGE_END;
+    if ((trial->row->flags & both) != both)
+        return MMT_OK;
+    mmt_status status = mmt_fence_create(session->device, 1, 1, false, out, err);
+    if (status != MMT_OK)
+        return status;
+    char bytes[2 * sizeof(double)];
+    const size_t size = print_scalars(trial, bytes);
+    const size_t start = mmt_fence_size(*out) - size;
+    memcpy(mmt_fence_begin(*out) + start, bytes, size);
+    args->scalars = mmt_fence_operand(*out);
+    args->scalars.offset += start;
+    return MMT_OK;
 }
 
 /* ---- operands -----------------------------------------------------------------------
@@ -182,7 +211,7 @@ static mmt_status place_in_fence(struct mmt_session *session, struct placed *pla
     const struct mmt_image *image = placed->image;
     const size_t extent = image->end - image->start;
     mmt_status status =
-        mmt_fence_create(session->device, extent, GUARD, &placed->fence, err);
+        mmt_fence_create(session->device, extent, GUARD, false, &placed->fence, err);
     if (status != MMT_OK)
         return status;
     const size_t size = mmt_fence_size(placed->fence), rest = size - extent;
@@ -333,6 +362,8 @@ static mmt_status execute_trial(struct mmt_session *session, const mmt_plan *pla
                                 struct mmt_judgement *verdict, mmt_error *err)
 {
     mmt_args args = mmt_args_defaults();
+    struct mmt_fence *scalars = NULL;
+    ptrdiff_t where;
 
     args.a = placed[A].operand;
     args.b = placed[B].operand;
@@ -343,7 +374,13 @@ static mmt_status execute_trial(struct mmt_session *session, const mmt_plan *pla
         args.b = args.c;
     mmt_status status = mmt_trial_scalars(session, trial, &args, err);
     if (status == MMT_OK)
+        status = fence_scalars(session, trial, &args, &scalars, err);
+    if (status == MMT_OK)
         status = mmt_verify_run(session, plan, &args, verdict, err);
+    if (scalars && mmt_fence_touched(scalars, &where))
+        mmt_judgement_reject(verdict, "page edge",
+                             "memory outside the scalars was read or written");
+    mmt_fence_free(scalars);
     return status;
 }
 

@@ -238,6 +238,7 @@ static mmt_status make_output(struct mmt_trial *trial, int flags, uint64_t seed,
 }
 
 /* NaN stands before and behind it. */
+enum { BIAS = 3 };
 static mmt_status make_bias(struct mmt_trial *trial, int flags, uint64_t seed,
                             mmt_error *err)
 {
@@ -251,6 +252,8 @@ static mmt_status make_bias(struct mmt_trial *trial, int flags, uint64_t seed,
         make_image(&trial->bias, &bias, mmt_type_size(p->out), flags, OUTSIDE, err);
     if (status == MMT_OK)
         fill_image(&trial->bias, &bias, &filling);
+    if (status == MMT_OK && flags & MMT_TRIAL_SPECIAL)
+        plant_specials(&trial->bias, &bias, p->out, BIAS);
     return status;
 }
 
@@ -261,7 +264,8 @@ static mmt_status make_bias(struct mmt_trial *trial, int flags, uint64_t seed,
 static bool is_exact(const struct mmt_trial *trial)
 {
     const int inexact = MMT_TRIAL_RANDOM | MMT_TRIAL_RANGE | MMT_TRIAL_SPECIAL;
-    return !(trial->row->flags & inexact) && trial->alpha == trunc(trial->alpha) &&
+    return !(trial->row->flags & inexact) && fabs(trial->alpha) < 0x1p31 &&
+           fabs(trial->beta) < 0x1p31 && trial->alpha == trunc(trial->alpha) &&
            trial->beta == trunc(trial->beta);
 }
 
@@ -314,7 +318,9 @@ static double scalar_of(const struct mmt_trial_row *row, mmt_type type, double v
 {
     const mmt_type scalar = mmt_type_scalar(type);
     if (mmt_type_in(type, MMT_WHOLE_TYPES))
-        return value == trunc(value) ? value : value < 0 ? -70003 : 81919;
+        return isfinite(value) && value == trunc(value) ? value
+               : value < 0                              ? -70003
+                                                        : 81919;
     return mmt_number_round(scalar, row->flags & MMT_TRIAL_RANDOM ? value / 4 : value);
 }
 
@@ -392,8 +398,11 @@ const struct mmt_trial *mmt_trials_get(struct mmt_trials *trials,
     const struct mmt_trial *known = find_trial(trials, row, problem);
     if (known)
         return known;
+    enum { DRAWN = 1000 };
     int count;
-    const uint64_t number = (uint64_t) (row - mmt_trial_rows(problem->op, &count));
+    const uint64_t number = row->draw
+                                ? (uint64_t) (DRAWN + row->draw)
+                                : (uint64_t) (row - mmt_trial_rows(problem->op, &count));
     struct mmt_trial *trial = calloc(1, sizeof *trial);
     if (!trial) {
         mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for the tests of a kernel");

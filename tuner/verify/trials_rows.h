@@ -65,9 +65,14 @@ struct mmt_trial_row {
     struct mmt_trial_shape shape;
     double alpha, beta;
     int flags;
+    int draw; /* its number, from 1, where it is drawn */
 };
 
 /* Those of one shape stand one after another. */
 const struct mmt_trial_row *mmt_trial_rows(mmt_op op, int *count);
+
+/* A trial of a product whose shape, scalars, numbers and places are drawn: the same for
+ * the same seed and number. */
+struct mmt_trial_row mmt_trial_draw(uint64_t seed, int number);
 
 #endif

@@ -37,7 +37,6 @@ static mmt_status run_at(struct trials_of *of, const struct mmt_trial_row *row,
     struct mmt_session *session = of->session;
     const bool is_far = row->flags & MMT_TRIAL_FAR;
     const mmt_problem near = is_far ? mmt_trial_near(problem) : *problem;
-    bool ran = true;
 
     const struct mmt_trial *trial =
         mmt_trials_get(&session->trials, row, &near, session->seed, err);
@@ -48,11 +47,10 @@ static mmt_status run_at(struct trials_of *of, const struct mmt_trial_row *row,
     const mmt_plan *plan = plan_for(of, problem, any, err);
     if (!plan)
         return err->status;
-    mmt_status status =
-        is_far ? mmt_far_run(session, plan, problem, trial, &ran, verdict, err)
-               : mmt_trial_run(session, plan, trial, any ? 1 : 64, verdict, err);
-    verdict->checks += ran;
-    return status;
+    if (is_far)
+        return mmt_far_run(session, plan, problem, trial, verdict, err);
+    verdict->checks++;
+    return mmt_trial_run(session, plan, trial, any ? 1 : 64, verdict, err);
 }
 
 static mmt_status run_row(struct trials_of *of, const struct mmt_trial_row *row,
@@ -69,6 +67,8 @@ static mmt_status run_row(struct trials_of *of, const struct mmt_trial_row *row,
     case MMT_FIT:
         return run_at(of, row, &problem, verdict, err);
     case MMT_FIT_NONE:
+        if (row->draw)
+            return MMT_OK;
         mmt_judgement_reject(
             verdict, row->check,
             "this check cannot be run: of all shapes that were tried the "
@@ -80,7 +80,14 @@ static mmt_status run_row(struct trials_of *of, const struct mmt_trial_row *row,
     return MMT_OK;
 }
 
-/* All rows with these flags. */
+static const struct mmt_trial_row *drawn_row(struct mmt_session *session, int i)
+{
+    if (!session->drawn[i].draw)
+        session->drawn[i] = mmt_trial_draw(session->seed, i + 1);
+    return &session->drawn[i];
+}
+
+/* All rows with these flags; of none, those that are drawn besides. */
 static mmt_status run_rows(struct mmt_session *session, const struct mmt_config *config,
                            const mmt_problem *like, int flags,
                            struct mmt_judgement *verdict, mmt_error *err)
@@ -93,6 +100,9 @@ static mmt_status run_rows(struct mmt_session *session, const struct mmt_config 
     for (int i = 0; i < count && status == MMT_OK && verdict->right; i++)
         if ((rows[i].flags & flags) == flags)
             status = run_row(&of, &rows[i], verdict, err);
+    for (int i = 0; !flags && like->op == MMT_GEMM && i < MMT_DRAWN; i++)
+        if (status == MMT_OK && verdict->right)
+            status = run_row(&of, drawn_row(session, i), verdict, err);
     mmt_plan_free(of.plan);
     return status;
 }

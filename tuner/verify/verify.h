@@ -35,12 +35,15 @@
  *               with each of these and whole tiles, gaps from 1 to 129, aligned and not
  *   deep k      k over 4096 and over the longest stretch that a kernel takes at once;
  *               * aligned, with few rows or columns
- *   odd scalars *  -1.3 and 0.7, of whole types beyond 2^16, from the host and the device
+ *   odd scalars *  -1.3 and 0.7, 1e-7, 2^-120, NaN and infinities, of whole types beyond
+ *               2^16, from the host and the device
+ *   thin *      one side beyond 2^16
  *   exponents * over the whole range of the type, subnormal numbers too
  *   special values *  NaN, infinities, 1e30 and subnormal numbers within A, B and C
  *   page edge * operands that begin or end at memory that cannot be touched, where the
  *               device uses the host's
  *   far *       rows and matrices that begin beyond 2^31 elements, where there is memory
+ *   drawn *     products whose shape, scalars, numbers and places the seed draws
  *   shape       at the session's own shape: whole numbers. Of a product, every entry
  *               takes part in a random sum over its row that must be exact
  *               (Freivalds); of other ops, every entry is compared
@@ -50,6 +53,8 @@
 struct mmt_judgement {
     bool right;
     int checks;       /* trials that ran */
+    int skipped;      /* and that the device has no memory for */
+    char skip[256];   /* why the last of these was; "" */
     char check[32];   /* the check that the candidate failed; "" where right */
     char reason[256]; /* what was found and what would have been right */
 };

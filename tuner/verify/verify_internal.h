@@ -34,10 +34,10 @@ mmt_status mmt_trial_run(struct mmt_session *session, const mmt_plan *plan,
                          struct mmt_judgement *verdict, mmt_error *err);
 
 /* Runs a trial at the problem `far`, which has its sizes and other leading dimensions and
- * strides: rows that begin beyond 2^31 elements, and nothing between them. *ran is false
- * where the device has no memory for that. */
+ * strides: rows that begin beyond 2^31 elements, and nothing between them. Counts it as
+ * skipped where the device has no memory for that. */
 mmt_status mmt_far_run(struct mmt_session *session, const mmt_plan *plan,
-                       const mmt_problem *far, const struct mmt_trial *trial, bool *ran,
+                       const mmt_problem *far, const struct mmt_trial *trial,
                        struct mmt_judgement *verdict, mmt_error *err);
 
 /* Whether the device uses host memory in place. */

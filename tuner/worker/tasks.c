@@ -190,8 +190,11 @@ static void leave_smaller(struct worker *w)
 static void take_verdict(const struct mmt_judgement *verdict, struct mmt_result *result)
 {
     result->checks = verdict->checks;
-    if (verdict->right)
+    result->unchecked = verdict->skipped;
+    if (verdict->right) {
+        snprintf(result->reason, sizeof result->reason, "%s", verdict->skip);
         return;
+    }
     result->outcome = MMT_WRONG;
     snprintf(result->reason, sizeof result->reason, "%s: %s", verdict->check,
              verdict->reason);

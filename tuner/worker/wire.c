@@ -177,14 +177,14 @@ static json_t *result_json(const struct mmt_result *result)
 {
     char reason[MMT_REASON_SIZE];
     make_plain(result->reason, reason);
-    return json_pack("{s:s, s:s, s:i, s:b, s:f, s:f, s:i, s:i, s:i, s:I, s:f, s:f, s:s}",
-                     "outcome", mmt_outcome_name(result->outcome), "reason", reason,
-                     "checks", result->checks, "checked", result->checked, "median",
-                     result->time.median, "spread", result->time.spread, "samples",
-                     result->time.samples, "registers", result->registers, "spill_bytes",
-                     result->spill_bytes, "shared", (json_int_t) result->shared,
-                     "celsius", result->celsius, "clock_mhz", result->clock_mhz,
-                     "throttled", result->throttled);
+    return json_pack(
+        "{s:s, s:s, s:i, s:i, s:b, s:f, s:f, s:i, s:i, s:i, s:I, s:f, s:f, s:s}",
+        "outcome", mmt_outcome_name(result->outcome), "reason", reason, "checks",
+        result->checks, "unchecked", result->unchecked, "checked", result->checked,
+        "median", result->time.median, "spread", result->time.spread, "samples",
+        result->time.samples, "registers", result->registers, "spill_bytes",
+        result->spill_bytes, "shared", (json_int_t) result->shared, "celsius",
+        result->celsius, "clock_mhz", result->clock_mhz, "throttled", result->throttled);
 }
 
 static json_t *numbers_json(const double *numbers)
@@ -239,6 +239,7 @@ static bool read_result(const json_t *object, struct mmt_result *out)
     *out = (struct mmt_result){
         .outcome = (enum mmt_outcome) outcome,
         .checks = (int) number_of(object, "checks"),
+        .unchecked = (int) number_of(object, "unchecked"),
         .checked = json_is_true(json_object_get(object, "checked")),
         .time = { number_of(object, "median"), number_of(object, "spread"),
                   (int) number_of(object, "samples") },

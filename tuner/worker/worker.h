@@ -90,8 +90,8 @@ int mmt_outcome_parse(const char *name);
 
 struct mmt_result {
     enum mmt_outcome outcome;
-    char reason[MMT_REASON_SIZE]; /* "" where it went well */
-    int checks;                   /* of a verification: trials that ran */
+    char reason[MMT_REASON_SIZE]; /* "" where it went well; of trials that did not run */
+    int checks, unchecked; /* of a verification: trials that ran, and that did not */
     bool checked; /* right by all quick checks; else by the first, as it is behind */
     struct mmt_timing time;
     int registers, spill_bytes; /* -1: the platform does not tell */

@@ -56,6 +56,21 @@ def all_mutants(tools, files, only):
     return found
 
 
+def patches_of(tools, path):
+    """{file: mutants} of a person's list: JSON objects of a kernel file, what stands there, and what is put there."""
+    found = collections.defaultdict(list)
+    for number, patch in enumerate(json.loads(path.read_text()), 1):
+        source = (tools.templates / patch['file']).read_text()
+        start = source.find(patch['from'])
+        if start < 0:
+            raise SystemExit(f'{path}: patch {number}: {patch["file"]} has no {patch["from"]!r}')
+        line = source.count('\n', 0, start) + 1
+        key = f'{patch["file"]}:1:patch({number}):{rules.short_hash(patch["from"], patch["to"])}'
+        found[patch['file']].append(rules.Mutant(key.replace(':', f':{line}:', 1), key, patch['file'], line, 'patch', start,
+                                                 start + len(patch['from']), patch['from'], patch['to']))
+    return found
+
+
 def in_turn(groups):
     """One of each group, then the next of each."""
     groups = [iter(group) for group in groups]
@@ -233,6 +248,8 @@ def read_options():
     parser.add_argument('--device', help='contexts of devices that begin so; default: all')
     parser.add_argument('--sample', type=int, help='so many, spread over files and rules; default: all')
     parser.add_argument('--seed', type=int, default=1, help='of the sample; default: 1')
+    parser.add_argument('--patches', type=pathlib.Path,
+                        help='a JSON list of {"file": ..., "from": ..., "to": ...}: these instead of what rules make')
     parser.add_argument('--only', help='mutants whose id has this in it')
     parser.add_argument('--contexts', type=int, default=8,
                         help='live ones that a mutant must pass; twice as many are looked at; default: 8')
@@ -269,9 +286,9 @@ def main():
     if options.check_contexts:
         return check_contexts(tools, contexts, options.jobs)
     files = files_of(tools, contexts)
-    found = all_mutants(tools, files, options.template)
+    found = patches_of(tools, options.patches) if options.patches else all_mutants(tools, files, options.template)
     equivalent, holes = (read_reasons(HERE / name) for name in ('equivalent.txt', 'holes.txt'))
-    stale = not options.template and (find_stale('equivalent.txt', equivalent, found) |
+    stale = not options.template and not options.patches and (find_stale('equivalent.txt', equivalent, found) |
                                       find_stale('holes.txt', holes, found))
     drawn = [mutant for mutant in spread(found, options.seed) if not options.only or options.only in mutant.id]
     drawn = drawn[:options.sample]

@@ -337,8 +337,29 @@ def arguments(text, i):
         first, place = last + 2, place + 1
 
 
+def few(text, i):
+    """What counts matrices, rows or columns has too few bits."""
+    if text.text(i) == 'BLOCK_Z' and i in text.body:
+        yield i, i, '(BLOCK_Z & 31)', '31'
+    if text.text(i) in ('row', 'column') and text.text(i + 1) == '*' and i in text.body and text.text(i - 1) != '*':
+        yield i, i, f'({text.text(i)} & 0xffff)', '0xffff'
+
+
+def far(text, i):
+    """A leading dimension that is large is another one."""
+    if text.text(i) in ('lda', 'ldb', 'ldc') and i in text.body and text.text(i - 1) == '*':
+        yield i, i, f'({text.text(i)} > 1000000 ? {text.text(i)} + 1 : {text.text(i)})', text.text(i)
+
+
+def scalar(text, i):
+    """A scalar that is unusual counts as a usual one."""
+    if text.text(i) == 'alpha' and text.text(i + 1) == '*' and i in text.body:
+        yield i, i, '(alpha == -1 ? (real) 1 : alpha)', '-1'
+        yield i, i, '(alpha != alpha ? (real) 0 : alpha)', 'nan'
+
+
 RULES = [compare, constant, arithmetic, operand, index, barrier, negate, conjunct, skip, narrow, twice, assign,
-         bound, flag, component, branches, arguments]
+         bound, flag, component, branches, arguments, few, far, scalar]
 
 
 # ---- all of them ----------------------------------------------------------------------------

@@ -2,7 +2,7 @@
  * kernels, too (tests/emulation/cuda). By their own clock a launch takes a millisecond at
  * 2000 MHz, whatever it does, and longer where they run slower: three times as long where
  * its text has the line that MMT_FAKE_SLOW holds; what MMT_FAKE_DEADLY holds ends the
- * process instead. */
+ * process instead. MMT_FAKE_NAME is their name. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -22,10 +22,10 @@ struct CUctx_st {
 struct CUfunc_st {
     char *name;
     struct emulate_kernel kernel;
-    bool slow;    /* takes three times as long */
-    bool deadly;  /* ends the process */
+    bool slow;               /* takes three times as long */
+    bool deadly;             /* ends the process */
     unsigned long long made; /* resets of devices before it was */
-    int shared;   /* most bytes of dynamic shared memory */
+    int shared;              /* most bytes of dynamic shared memory */
     int carveout; /* percent of a multiprocessor's shared memory; -1: the driver's choice
                    */
     CUfunction next;
@@ -95,7 +95,8 @@ EXPORT(CUresult) cuDeviceGet(CUdevice *device, int ordinal)
 
 EXPORT(CUresult) cuDeviceGetName(char *name, int size, CUdevice device)
 {
-    snprintf(name, (size_t) size, "Card that is not there");
+    const char *told = getenv("MMT_FAKE_NAME");
+    snprintf(name, (size_t) size, "%s", told ? told : "Card that is not there");
     return CUDA_SUCCESS;
 }
 
