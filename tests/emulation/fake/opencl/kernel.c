@@ -195,6 +195,7 @@ static void read_call(struct call *call, size_t groups_z)
 
 /* ---- bounds ---------------------------------------------------------------------- */
 
+/* The host's own memory may go on behind what it says of it. */
 static bool fits(const struct call *call, const char *name, enum mmt_which which,
                  mmt_type type, int64_t ld, int64_t stride)
 {
@@ -204,8 +205,9 @@ static bool fits(const struct call *call, const char *name, enum mmt_which which
                          (call->problem.batch - 1) * stride + (stored.rows - 1) * ld +
                          stored.cols;
     const bool is_empty = !call->problem.batch || !stored.rows || !stored.cols;
-    return is_empty || (found && found->memory &&
-                        (size_t) last * mmt_type_size(type) <= found->memory->size);
+    const struct memory *memory = found ? found->memory : NULL;
+    return is_empty || (memory && (!memory->is_ours ||
+                                   (size_t) last * mmt_type_size(type) <= memory->size));
 }
 
 static bool all_fit(const struct call *call)

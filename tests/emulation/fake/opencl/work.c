@@ -31,12 +31,17 @@ static double *read_lines(mmt_type type, const char *from, int64_t lines, int64_
     return numbers;
 }
 
-static void add_up(const double *a, const double *b, int64_t k, int64_t n, double *sums)
+/* What is added up in f32 overflows where f32 does. */
+static void add_up(mmt_type type, const double *a, const double *b, int64_t k, int64_t n,
+                   double *sums)
 {
+    const bool wide = mmt_type_scalar(type) == MMT_F64;
     memset(sums, 0, (size_t) n * sizeof *sums);
     for (int64_t q = 0; q < k; q++)
-        for (int64_t j = 0; j < n; j++)
-            sums[j] += a[q] * b[q * n + j];
+        for (int64_t j = 0; j < n; j++) {
+            const double sum = sums[j] + a[q] * b[q * n + j];
+            sums[j] = wide ? sum : (float) sum;
+        }
 }
 
 static void finish_row(const struct work *it, const double *sums, char *c)
@@ -64,7 +69,7 @@ static void multiply(const struct work *it, int64_t z)
     if (!a || !b || !sums)
         abort();
     for (int64_t i = 0; i < p->m; i++) {
-        add_up(a + i * k, b, k, p->n, sums);
+        add_up(p->type, a + i * k, b, k, p->n, sums);
         finish_row(it, sums, it->c + (z * p->stride_c + i * p->ldc) * size_c);
     }
     free(a);
