@@ -103,6 +103,8 @@ static const struct fault {
       "c += c_start + (BLOCK_Z & 255) * c_stride;", "batch" },
     { NAIVE, F32, "naive.cl", "a += a_start + BLOCK_Z * a_stride;",
       "a += a_start + BLOCK_Z * a_stride; if (row > 65535) a += 1;", "thin" },
+    { NAIVE, F32, "naive.cl", "% ((n - 1) / BLOCK_N + 1) * BLOCK_N;",
+      "% ((n - 1) / BLOCK_N + 1) % 33 * BLOCK_N;", "many tiles" },
     /* beyond 2^31 elements */
     { NAIVE, F32, "naive.cl", "a += TRANS_A ? (wide) row : (wide) row * lda;",
       "a += TRANS_A ? row : row * lda;", "far" },
@@ -121,6 +123,16 @@ static const struct fault {
       "exponents" },
     { NAIVE, F32, "naive.cl", "store(c + (wide) row * ldc + column, alpha, sum,",
       "store(c + (wide) row * ldc + column, alpha, min(sum, 1e29f),", "exponents" },
+    { NAIVE, "gemm i8 nn 60x50x40", "naive.cl", "    return sum;",
+      "    return (int) sum > 0x7fffff ? 0x7fffff : sum;", "exponents" },
+    /* the last rounding, and what is left of an activation far below 0 */
+    { NAIVE, "gemm bf16 nn 60x50x40", "numbers.h", "bits + 0x7fff + (bits >> 16 & 1)",
+      "bits + 0x8000", "" },
+    { NAIVE, "gemm f16 nn 60x50x40", "naive.cl", "*c = to_result(finish(x, bias));",
+      "*c = to_result(x > 65504 ? 65504 : x);", "rounding" },
+    { NAIVE, "gemm f32 nn 60x50x40 activation=gelu", "numbers.h",
+      "erfc(REAL(-0.70710678118654752) * x)", "(1 + erf(REAL(0.70710678118654752) * x))",
+      "" },
     /* outside */
     { NAIVE, F32, "naive.cl", "    for (int p = 0; p < k; p++)",
       "    if (k > 0 && a[k * step_a] == 12345) sum = 1;\n    for (int p = 0; p < k; "

@@ -152,19 +152,25 @@ static void test_epilogue(void)
     }
 }
 
-/* Rounded once to C's type, an exact answer leaves nothing to chance. */
+/* Rounded once to C's type, an exact answer leaves nothing to chance; of a smooth
+ * activation far below 0 nothing may be lost. */
 static void test_exact(void)
 {
-    mmt_problem bf16 = parsed("gemm bf16 nn 1x1x1"), gelu = bf16, i8 = bf16;
-    struct mmt_answer answer = { 259, 3 };
+    mmt_problem bf16 = parsed("gemm bf16 nn 1x1x1"), gelu = parsed("gemm f32 nn 1x1x1");
+    const uint16_t seven = 0x40e0, thirty_seven = 0x4214; /* in bf16 */
+    const float five = 5, minus_one = -1;
+    struct mmt_oracle o = { &bf16, 1, 0, &seven, &thirty_seven, .exact = true };
+    struct mmt_oracle low = { &gelu, 1, 0, &five, &minus_one };
     gelu.activation = MMT_GELU;
-    i8.type = MMT_I8, i8.out = MMT_I32;
 
-    CHECK(mmt_oracle_exact(&bf16, answer).value == 260);
-    CHECK(mmt_oracle_exact(&bf16, answer).bound == 0);
-    CHECK(mmt_oracle_exact(&gelu, answer).value == 259);
-    CHECK(mmt_oracle_exact(&gelu, answer).bound == 3);
-    CHECK(mmt_oracle_exact(&i8, answer).value == 259);
+    CHECK(mmt_oracle_entry(&o, 0, 0, 0).value == 260);
+    CHECK(mmt_oracle_entry(&o, 0, 0, 0).bound == 0);
+    const struct mmt_answer loose = mmt_oracle_entry(&low, 0, 0, 0);
+    low.exact = true;
+    const struct mmt_answer sharp = mmt_oracle_entry(&low, 0, 0, 0);
+    CHECK(fabs((double) sharp.value + 1.43e-6) < 1e-8);
+    CHECK(loose.value == sharp.value && loose.bound > 1e-7);
+    CHECK(sharp.bound > 0 && sharp.bound < 1e-5 * fabsl(sharp.value));
     CHECK(mmt_oracle_exact_below(MMT_BF16) == 0x1p24);
     CHECK(mmt_oracle_exact_below(MMT_F8E5M2) == 0x1p13);
     CHECK(mmt_oracle_exact_below(MMT_F64) == 0x1p53);

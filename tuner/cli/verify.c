@@ -4,6 +4,7 @@
 #include "tuner/verify/data.h"
 #include "tuner/tune/tune.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,6 +118,33 @@ static void say_check(const char *word, const mmt_problem *p,
     mmt_text_finish(&text);
 }
 
+/* The command that makes the same checks of it again. */
+static void say_again(const struct request *request, const mmt_problem *p,
+                      const struct mmt_config *config)
+{
+    struct mmt_text text = { 0 };
+
+    mmt_text_add(&text, "       again: mmtune verify '");
+    mmt_config_print(config, &text);
+    mmt_text_addf(&text, "' --type %s", mmt_type_name(p->type));
+    if (request->device)
+        mmt_text_addf(&text, " --device %s", request->device);
+    if (mmt_op_row(p->op)->transposes)
+        mmt_text_addf(&text, " --transposes %c%c", p->trans_a ? 't' : 'n',
+                      p->trans_b ? 't' : 'n');
+    if (p->out != mmt_type_own_output(p->type))
+        mmt_text_addf(&text, " --out %s", mmt_type_name(p->out));
+    if (p->bias)
+        mmt_text_addf(&text, " --bias %s", mmt_bias_name(p->bias));
+    if (p->activation)
+        mmt_text_addf(&text, " --activation %s", mmt_activation_name(p->activation));
+    mmt_text_add(&text, " --shape ");
+    mmt_op_print_shape(p, &text);
+    mmt_text_addf(&text, " --seed %" PRId64, request->seed);
+    puts(mmt_text_string(&text));
+    mmt_text_finish(&text);
+}
+
 static void count_result(struct run *run, const mmt_problem *problem,
                          const struct mmt_config *config, const struct mmt_result *result)
 {
@@ -135,6 +163,7 @@ static void count_result(struct run *run, const mmt_problem *problem,
     case MMT_WRONG:
         run->wrong++;
         say_check("WRONG", problem, config, "", result->reason);
+        say_again(run->request, problem, config);
         return;
     case MMT_HUNG:
     case MMT_CRASHED:

@@ -57,13 +57,6 @@ static int beyond(long double product, long double most)
     return (product > 0 ? POSITIVE : NEGATIVE) | (isfinite(product) ? FINITE : 0);
 }
 
-/* Sums of such products of both signs are what the order of the sum makes of them. */
-static bool is_left_to_order(const struct dot *dot)
-{
-    const int all = POSITIVE | NEGATIVE | FINITE;
-    return (dot->beyond & all) == all;
-}
-
 static struct dot dot_f32(struct line a, struct line b, int64_t k)
 {
     const float *x = a.data, *y = b.data;
@@ -241,17 +234,52 @@ static long double sum_error(const mmt_problem *p, const struct dot *dot)
     return part * dot->size + 0x1.002p-10L * dot->ties;
 }
 
+/* Sums of products beyond a kernel's numbers, of both signs, are what the order of the
+ * sum makes of them; so is the sign of one near 0, which an infinite alpha shows. */
+static bool is_left_to_order(const struct mmt_oracle *o, const struct dot *dot)
+{
+    const int all = POSITIVE | NEGATIVE | FINITE;
+    return (dot->beyond & all) == all || (isinf(o->alpha) && !o->exact && o->problem->k &&
+                                          fabsl(dot->sum) <= sum_error(o->problem, dot));
+}
+
 /* Infinite where a kernel's own type is. */
 static long double overflow(mmt_type type, long double x)
 {
     return isinf(mmt_number_round(type, (double) x)) ? copysignl(INFINITY, x) : x;
 }
 
+/* The size of the exponent of e to which an activation raises it: an error of its
+ * argument is one of the answer so many times. */
+static long double exponent_of(mmt_activation activation, long double x)
+{
+    return activation == MMT_GELU        ? x * x / 2
+           : activation == MMT_GELU_TANH ? fabsl(1.6L * x) + fabsl(0.0714L * x * x * x)
+           : activation == MMT_SILU      ? fabsl(x)
+                                         : 0;
+}
+
+/* The least number of a type that all devices have. */
+static long double least_normal(mmt_type type)
+{
+    return ldexpl(mmt_number_tiny(type), mmt_type_format(type).fraction + 1);
+}
+
+/* Of a smooth activation of x, which may be off by `bound`: the power of e to some units
+ * in the last place, or 0 where it is subnormal. */
+static long double smooth_bound(const mmt_problem *p, long double x, long double bound)
+{
+    static const long double steepest = 1.13L;
+    const mmt_type scalar = mmt_type_scalar(p->type);
+    const long double value = fabsl(apply_activation(p->activation, x));
+    const long double places = 32 + 4 * exponent_of(p->activation, x);
+    return steepest * bound + places * mmt_number_roundoff(scalar) * value +
+           4 * least_normal(scalar) * (1 + fabsl(x));
+}
+
 static struct mmt_answer finish_answer(const mmt_problem *p, long double x,
                                        long double bound)
 {
-    static const long double steepest = 1.13L;
-    long double u = mmt_number_roundoff(mmt_type_scalar(p->type));
     long double v = mmt_number_roundoff(p->out);
     x = overflow(mmt_type_scalar(p->type), x);
     struct mmt_answer answer = { apply_activation(p->activation, x), bound };
@@ -260,7 +288,7 @@ static struct mmt_answer finish_answer(const mmt_problem *p, long double x,
         return (struct mmt_answer){ answer.value,
                                     p->activation > MMT_RELU && x < 0 ? INFINITY : 0 };
     if (p->activation > MMT_RELU)
-        answer.bound = steepest * bound + 32 * u * fabsl(answer.value);
+        answer.bound = smooth_bound(p, x, bound);
     answer.bound += v * (fabsl(answer.value) + answer.bound) + mmt_number_tiny(p->out);
     if (isinf(mmt_number_round(p->out, (double) answer.value)))
         answer = (struct mmt_answer){ copysignl(INFINITY, answer.value), 0 };
@@ -301,6 +329,16 @@ static struct mmt_answer whole_entry(const struct mmt_oracle *o, struct line a,
     return complete_whole(o, sum, batch, i, j);
 }
 
+/* The one right element, but of a smooth activation. */
+static struct mmt_answer exact_answer(const mmt_problem *p, struct mmt_answer answer)
+{
+    if (p->activation > MMT_RELU || mmt_type_in(p->type, MMT_WHOLE_TYPES))
+        return answer;
+    answer.value = mmt_number_round(p->out, (double) answer.value);
+    answer.bound = 0;
+    return answer;
+}
+
 /* An entry of floats whose sum over k is known; `size` of its products' sizes. */
 static struct mmt_answer complete_answer(const struct mmt_oracle *o,
                                          const struct dot *dot, int64_t batch, int64_t i,
@@ -310,17 +348,27 @@ static struct mmt_answer complete_answer(const struct mmt_oracle *o,
     const mmt_type scalar = mmt_type_scalar(p->type);
     long double old = 0, bias = 0, u = mmt_number_roundoff(scalar);
     const long double sum = overflow(scalar, dot->sum);
+    long double bound = 0;
 
-    if (is_left_to_order(dot))
+    if (is_left_to_order(o, dot))
         return (struct mmt_answer){ NAN, INFINITY };
     if (o->beta != 0)
         old = o->beta * mmt_number_read(p->out, element_of_c(o, batch, i, j));
     if (p->bias)
         bias = mmt_number_read(p->out, element_of_bias(o, i, j));
-    return finish_answer(
-        p, overflow(scalar, o->alpha * sum) + old + bias,
-        fabs(o->alpha) * (sum_error(p, dot) + 4 * mmt_number_tiny(scalar)) +
-            2 * u * (fabsl(old) + fabsl(bias)) + 4 * mmt_number_tiny(scalar));
+    if (!o->exact)
+        bound = fabs(o->alpha) * (sum_error(p, dot) + 4 * mmt_number_tiny(scalar)) +
+                2 * u * (fabsl(old) + fabsl(bias)) + 4 * mmt_number_tiny(scalar);
+    const struct mmt_answer answer =
+        finish_answer(p, overflow(scalar, o->alpha * sum) + old + bias, bound);
+    return o->exact ? exact_answer(p, answer) : answer;
+}
+
+static struct mmt_answer grid_entry(const struct mmt_oracle *o, int64_t batch, int64_t i,
+                                    int64_t j)
+{
+    const struct mmt_answer answer = mmt_oracle_grid_entry(o, batch, i, j);
+    return o->exact ? exact_answer(o->problem, answer) : answer;
 }
 
 struct mmt_answer mmt_oracle_entry(const struct mmt_oracle *o, int64_t batch, int64_t i,
@@ -328,7 +376,7 @@ struct mmt_answer mmt_oracle_entry(const struct mmt_oracle *o, int64_t batch, in
 {
     const mmt_problem *p = o->problem;
     if (!mmt_op_row(p->op)->sums)
-        return mmt_oracle_grid_entry(o, batch, i, j);
+        return grid_entry(o, batch, i, j);
     if (j >= mmt_op_computed(p, i))
         return (struct mmt_answer){ mmt_number_read(p->out, element_of_c(o, batch, i, j)),
                                     0 };
@@ -371,18 +419,17 @@ static uint32_t dot_whole(const int32_t *a, const int32_t *b, int64_t k)
 }
 
 static struct mmt_answer whole_answer(const struct mmt_oracle *o, uint32_t sum,
-                                      bool exact, int64_t batch, int64_t i, int64_t j)
+                                      int64_t batch, int64_t i, int64_t j)
 {
     const mmt_problem *p = o->problem;
     if (mmt_type_in(p->type, MMT_WHOLE_TYPES))
         return complete_whole(o, sum, batch, i, j);
     const struct dot dot = { (int32_t) sum, fabs((double) (int32_t) sum), 0 };
-    const struct mmt_answer answer = complete_answer(o, &dot, batch, i, j);
-    return exact ? mmt_oracle_exact(p, answer) : answer;
+    return complete_answer(o, &dot, batch, i, j);
 }
 
-mmt_status mmt_oracle_whole(const struct mmt_oracle *o, bool exact,
-                            struct mmt_answer *out, mmt_error *err)
+mmt_status mmt_oracle_whole(const struct mmt_oracle *o, struct mmt_answer *out,
+                            mmt_error *err)
 {
     mmt_problem summed = *o->problem; /* no error of sums, but of what comes after */
     struct mmt_oracle after = *o;
@@ -397,8 +444,7 @@ mmt_status mmt_oracle_whole(const struct mmt_oracle *o, bool exact,
         return mmt_fail(err, MMT_ERROR_MEMORY,
                         "no memory left for the answers of a test");
     }
-    if (!exact)
-        summed.k = 0;
+    summed.k = 0;
     after.problem = &summed;
     for (int64_t z = 0; z < p->batch; z++) {
         read_lines(o, z, false, p->m, a);
@@ -406,21 +452,12 @@ mmt_status mmt_oracle_whole(const struct mmt_oracle *o, bool exact,
         for (int64_t i = 0; i < p->m; i++)
             for (int64_t j = 0; j < p->n; j++)
                 *out++ = whole_answer(
-                    &after, dot_whole(a + (size_t) i * k, b + (size_t) j * k, p->k),
-                    exact, z, i, j);
+                    &after, dot_whole(a + (size_t) i * k, b + (size_t) j * k, p->k), z, i,
+                    j);
     }
     free(a);
     free(b);
     return MMT_OK;
-}
-
-struct mmt_answer mmt_oracle_exact(const mmt_problem *p, struct mmt_answer answer)
-{
-    if (p->activation > MMT_RELU || mmt_type_in(p->type, MMT_WHOLE_TYPES))
-        return answer;
-    answer.value = mmt_number_round(p->out, (double) answer.value);
-    answer.bound = 0;
-    return answer;
 }
 
 bool mmt_oracle_agrees(mmt_type out, const void *element, struct mmt_answer answer)

@@ -7,7 +7,8 @@
  * The bound is that of any order of summation, with and without fused multiply-add:
  *
  *   |X - Xref| <= 2 |alpha| g(k+2) (|A| |B|) + 2 u |beta C| + 2 u |bias| =: e
- *   |C - Cref| <= s e + 32 u |Cref| where there is an activation, then v |Cref| + v e
+ *   |C - Cref| <= s e + (32 + 4 |x|) u |Cref| where there is an activation, of which x is
+ *                 the exponent of e^x, then v |Cref| + v e
  *
  * with g(n) = n u / (1 - n u), u the unit roundoff of the type that is added up in, v
  * that of C's type and s the steepest slope of the activation. No kernel adds up more
@@ -34,6 +35,8 @@ struct mmt_oracle {
     const void *bias; /* may be NULL where the problem has none */
     int64_t period;   /* after so many elements a and b begin anew, of which they hold no
                        * more then; 0: they do not. For ops that sum up */
+    bool exact; /* every value before the activation is exact, as of small whole numbers:
+                 * without a smooth one there is one right element, and the bound is 0 */
 };
 
 struct mmt_answer {
@@ -51,15 +54,10 @@ struct mmt_answer mmt_oracle_grid_entry(const struct mmt_oracle *oracle, int64_t
                                         int64_t i, int64_t j);
 
 /* All entries of a product whose elements are whole numbers so small that its sums are
- * exact (of i32 and i8 any), batch by batch and row by row, to out; `exact` as
- * mmt_oracle_exact has it. alpha is not 0. Much faster than entry by entry. */
-mmt_status mmt_oracle_whole(const struct mmt_oracle *oracle, bool exact,
-                            struct mmt_answer *out, mmt_error *err);
-
-/* The answer where every sum and so every value before the last rounding is exact, as of
- * small whole numbers: the one right element, with the bound 0. With an activation that
- * is more than RELU, the answer as it is. */
-struct mmt_answer mmt_oracle_exact(const mmt_problem *problem, struct mmt_answer answer);
+ * exact (of i32 and i8 any), batch by batch and row by row, to out. alpha is not 0. Much
+ * faster than entry by entry. */
+mmt_status mmt_oracle_whole(const struct mmt_oracle *oracle, struct mmt_answer *out,
+                            mmt_error *err);
 
 /* Whether an element of C in host memory agrees with the answer: where that is NaN or
  * infinite the element must be, else it is within the bound; with an infinite bound

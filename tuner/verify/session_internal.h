@@ -27,7 +27,9 @@ struct mmt_sample {
 };
 
 enum {
-    MMT_DRAWN = 16,         /* trials of a whole verification */
+    MMT_DRAWN = 24,         /* trials of a whole verification */
+    MMT_DRAWN_EPILOGUE = 3, /* and more with each epilogue */
+    MMT_DRAWS = MMT_DRAWN + MMT_NUM_ACTIVATIONS * MMT_DRAWN_EPILOGUE,
     MMT_SHAPE_GUARD = 4096, /* bytes before and after the C that shape checks look at */
     MMT_RANDOM_SAMPLES = 64,
     MMT_MAX_SAMPLES = MMT_RANDOM_SAMPLES + 8,
@@ -67,7 +69,7 @@ struct mmt_session {
 
     /* Small problems with known answers. */
     struct mmt_trials trials;
-    struct mmt_trial_row drawn[MMT_DRAWN]; /* made when they are run first */
+    struct mmt_trial_row drawn[MMT_DRAWS]; /* made when they are run first */
     struct mmt_growing small_a, small_b, small_c, small_bias;
     mmt_operand scalars;
     unsigned char *small_back; /* one operand as it was read back */

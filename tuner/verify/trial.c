@@ -356,6 +356,19 @@ enum { A, B, C, BIAS, OPERANDS };
 
 static const char *const names[OPERANDS] = { "A", "B", "C", "the bias" };
 
+/* What the host knows not to be read. */
+static void leave_out(const struct mmt_trial *trial, mmt_args *args)
+{
+    const mmt_operand none = { 0 };
+    const int flags = trial->row->flags;
+    if (!(flags & MMT_TRIAL_NULL))
+        return;
+    if (flags & MMT_TRIAL_NO_A || trial->problem.k == 0)
+        args->a = none;
+    if (flags & MMT_TRIAL_NO_B || trial->problem.k == 0)
+        args->b = none;
+}
+
 static mmt_status execute_trial(struct mmt_session *session, const mmt_plan *plan,
                                 const struct mmt_trial *trial,
                                 const struct placed placed[OPERANDS],
@@ -372,6 +385,7 @@ static mmt_status execute_trial(struct mmt_session *session, const mmt_plan *pla
         args.bias = placed[BIAS].operand;
     if (trial->row->flags & MMT_TRIAL_IN_PLACE)
         args.b = args.c;
+    leave_out(trial, &args);
     mmt_status status = mmt_trial_scalars(session, trial, &args, err);
     if (status == MMT_OK)
         status = fence_scalars(session, trial, &args, &scalars, err);

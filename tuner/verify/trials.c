@@ -58,6 +58,13 @@ static double ranged_number(struct range range, double density, uint64_t seed,
     return sign * ldexp(fraction, range.least + (int) ((place >> 32) % (uint64_t) span));
 }
 
+/* Of a whole type the least number mostly, else the largest: sums pass all bounds. */
+static int32_t extreme_number(mmt_type type, uint64_t seed, uint64_t index)
+{
+    const int32_t half = type == MMT_I8 ? INT8_MIN : INT32_MIN;
+    return mmt_data_noise(seed, index) >> 61 ? half : -(half + 1);
+}
+
 /* The elements of one operand: of a stream, or over the type's range. */
 struct filling {
     struct mmt_data data;
@@ -73,11 +80,15 @@ static void fill_row(const struct filling *filling, uint64_t first, unsigned cha
         mmt_data_fill(&filling->data, first, to, (size_t) count);
         return;
     }
-    for (int64_t j = 0; j < count; j++)
-        mmt_number_write(filling->data.type,
-                         ranged_number(filling->range, filling->density,
-                                       filling->data.seed, first + (uint64_t) j),
-                         to + (size_t) j * element);
+    for (int64_t j = 0; j < count; j++) {
+        const uint64_t seed = filling->data.seed, index = first + (uint64_t) j;
+        mmt_number_write(
+            filling->data.type,
+            mmt_type_in(filling->data.type, MMT_WHOLE_TYPES)
+                ? extreme_number(filling->data.type, seed, index)
+                : ranged_number(filling->range, filling->density, seed, index),
+            to + (size_t) j * element);
+    }
 }
 
 /* Writes the elements and leaves what is between them. */
@@ -259,21 +270,26 @@ static mmt_status make_bias(struct mmt_trial *trial, int flags, uint64_t seed,
 
 /* ---- answers ----------------------------------------------------------------------- */
 
-/* Whether every value before the last rounding is exact: small whole numbers, whole
- * scalars. */
-static bool is_exact(const struct mmt_trial *trial)
-{
-    const int inexact = MMT_TRIAL_RANDOM | MMT_TRIAL_RANGE | MMT_TRIAL_SPECIAL;
-    return !(trial->row->flags & inexact) && fabs(trial->alpha) < 0x1p31 &&
-           fabs(trial->beta) < 0x1p31 && trial->alpha == trunc(trial->alpha) &&
-           trial->beta == trunc(trial->beta);
-}
-
-/* Whether sums over k are: then they need not be added up in a wider type. */
+/* Whether sums over k are exact: then they need not be added up in a wider type. */
 static bool has_exact_sums(const struct mmt_trial *trial)
 {
     const int inexact = MMT_TRIAL_RANDOM | MMT_TRIAL_RANGE | MMT_TRIAL_SPECIAL;
-    return trial->problem.op == MMT_GEMM && !(trial->row->flags & inexact);
+    return !(trial->row->flags & inexact) ||
+           mmt_type_in(trial->problem.type, MMT_WHOLE_TYPES);
+}
+
+/* Whether it makes of a whole number one, or what no error changes. */
+static bool is_whole(double x)
+{
+    return !isfinite(x) || (fabs(x) < 0x1p31 && x == trunc(x));
+}
+
+/* Whether every value before the last rounding is: small whole numbers, whole scalars, or
+ * an alpha that was made for it. */
+static bool is_exact(const struct mmt_trial *trial)
+{
+    return has_exact_sums(trial) && is_whole(trial->beta) &&
+           (is_whole(trial->alpha) || trial->row->flags & MMT_TRIAL_EDGES);
 }
 
 static mmt_status make_answers(struct mmt_trial *trial, mmt_error *err)
@@ -287,26 +303,22 @@ static mmt_status make_answers(struct mmt_trial *trial, mmt_error *err)
         .b = trial->b.bytes + trial->b.start,
         .c = trial->c.bytes + trial->c.start,
         .bias = trial->bias.bytes + trial->bias.start,
+        .exact = is_exact(trial),
     };
     struct mmt_stored c = mmt_op_stored(p, MMT_OPERAND_C);
     const size_t count = (size_t) (p->batch * c.rows * c.cols);
-    const bool exact = is_exact(trial);
     struct mmt_answer *answer = malloc((count ? count : 1) * sizeof *answer);
 
     trial->answers = answer;
     if (!answer)
         return mmt_fail(err, MMT_ERROR_MEMORY,
                         "no memory left for the answers of a test");
-    if (has_exact_sums(trial) && trial->alpha != 0)
-        return mmt_oracle_whole(&oracle, exact, answer, err);
+    if (p->op == MMT_GEMM && has_exact_sums(trial) && trial->alpha != 0)
+        return mmt_oracle_whole(&oracle, answer, err);
     for (int64_t z = 0; z < p->batch; z++)
         for (int64_t i = 0; i < c.rows; i++)
-            for (int64_t j = 0; j < c.cols; j++) {
-                *answer = mmt_oracle_entry(&oracle, z, i, j);
-                if (exact)
-                    *answer = mmt_oracle_exact(p, *answer);
-                answer++;
-            }
+            for (int64_t j = 0; j < c.cols; j++)
+                *answer++ = mmt_oracle_entry(&oracle, z, i, j);
     return MMT_OK;
 }
 
@@ -324,6 +336,37 @@ static double scalar_of(const struct mmt_trial_row *row, mmt_type type, double v
     return mmt_number_round(scalar, row->flags & MMT_TRIAL_RANDOM ? value / 4 : value);
 }
 
+/* Alpha with which sums of 1 and 2 and powers of it lie in the middle between two numbers
+ * of C's type, or sums of 1 just below where that ends; 1 where alpha has no such
+ * number. */
+static double edge_of(const mmt_problem *p, int flags)
+{
+    const struct mmt_type_format out = mmt_type_format(p->out);
+    const bool widens = out.fraction < mmt_type_format(mmt_type_scalar(p->type)).fraction;
+    const int most = (1 << (out.exponent - 1)) - 1;
+    if (p->activation > MMT_RELU || mmt_type_in(p->type, MMT_WHOLE_TYPES))
+        return 1;
+    if (flags & MMT_TRIAL_TIES)
+        return widens ? 1 + ldexp(1, -out.fraction - 1) : 1;
+    return ldexp(2 - ldexp(1, -out.fraction - widens) - (widens ? 0x1p-23 : 0), most);
+}
+
+static double alpha_of(const struct mmt_trial *trial)
+{
+    const int flags = trial->row->flags;
+    const double alpha = scalar_of(trial->row, trial->problem.type, trial->row->alpha);
+    return flags & MMT_TRIAL_EDGES && alpha != 0 && isfinite(alpha)
+               ? copysign(edge_of(&trial->problem, flags), alpha)
+               : alpha;
+}
+
+/* With such an alpha a whole number. */
+static double beta_of(const struct mmt_trial *trial)
+{
+    const double beta = scalar_of(trial->row, trial->problem.type, trial->row->beta);
+    return trial->row->flags & MMT_TRIAL_EDGES && isfinite(beta) ? trunc(beta) : beta;
+}
+
 /* ---- making and finding --------------------------------------------------------------
  */
 
@@ -331,8 +374,8 @@ static mmt_status make_trial(struct mmt_trial *trial, uint64_t seed, mmt_error *
 {
     const struct mmt_trial_row *row = trial->row;
 
-    trial->alpha = scalar_of(row, trial->problem.type, row->alpha);
-    trial->beta = scalar_of(row, trial->problem.type, row->beta);
+    trial->alpha = alpha_of(trial);
+    trial->beta = beta_of(trial);
     mmt_status status = make_inputs(trial, row->flags, seed, err);
     if (status == MMT_OK)
         status = make_output(trial, row->flags, seed, err);

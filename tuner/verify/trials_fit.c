@@ -309,7 +309,8 @@ enum mmt_fit mmt_trial_fit(const struct mmt_trial_row *row,
 bool mmt_trial_concerns(const struct mmt_trial_row *row, const mmt_problem *like,
                         bool in_place)
 {
-    if (row->flags & MMT_TRIAL_RANGE && mmt_type_in(like->type, MMT_WHOLE_TYPES))
+    const int floats = MMT_TRIAL_EDGES;
+    if (row->flags & floats && mmt_type_in(like->type, MMT_WHOLE_TYPES))
         return false;
     return in_place || !(row->flags & MMT_TRIAL_PAGES);
 }

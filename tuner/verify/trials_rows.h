@@ -19,7 +19,8 @@ enum {
     MMT_TRIAL_FIRST = 1 << 18,    /* of these, before a candidate is timed */
     MMT_TRIAL_EPILOGUE = 1 << 9,  /* also run with each output, bias and activation */
     MMT_TRIAL_RANGE = 1 << 10,    /* exponents over the type's range, subnormals too, most
-                                   * elements 0; no whole types */
+                                   * elements 0; of whole types the least and the largest
+                                   * number alone */
     MMT_TRIAL_SPECIAL = 1 << 11,  /* NaN and infinities within A, B and C; of whole types
                                    * the least and the largest number */
     MMT_TRIAL_PAGE_END = 1 << 12, /* each operand ends where a page ends that cannot be
@@ -31,6 +32,11 @@ enum {
     MMT_TRIAL_FAR_BATCH = 1 << 17, /* so does every operand's last matrix */
     MMT_TRIAL_FAR =
         MMT_TRIAL_FAR_A | MMT_TRIAL_FAR_B | MMT_TRIAL_FAR_C | MMT_TRIAL_FAR_BATCH,
+    MMT_TRIAL_NULL = 1 << 19,  /* operands that the host knows not to be read are null */
+    MMT_TRIAL_TIES = 1 << 20,  /* alpha such that results lie between two numbers of C */
+    MMT_TRIAL_LIMIT = 1 << 21, /* or just below where these end; k is 1, since a kernel
+                                * may multiply parts of a sum by alpha; both of floats */
+    MMT_TRIAL_EDGES = MMT_TRIAL_TIES | MMT_TRIAL_LIMIT,
     MMT_TRIAL_PAGES = MMT_TRIAL_PAGE_END | MMT_TRIAL_PAGE_BEGIN,
 };
 
@@ -71,8 +77,8 @@ struct mmt_trial_row {
 /* Those of one shape stand one after another. */
 const struct mmt_trial_row *mmt_trial_rows(mmt_op op, int *count);
 
-/* A trial of a product whose shape, scalars, numbers and places are drawn: the same for
- * the same seed and number. */
-struct mmt_trial_row mmt_trial_draw(uint64_t seed, int number);
+/* A trial whose shape, scalars, numbers and places are drawn: the same for the same seed
+ * and number. */
+struct mmt_trial_row mmt_trial_draw(mmt_op op, uint64_t seed, int number);
 
 #endif

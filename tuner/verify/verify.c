@@ -83,13 +83,18 @@ static mmt_status run_row(struct trials_of *of, const struct mmt_trial_row *row,
 static const struct mmt_trial_row *drawn_row(struct mmt_session *session, int i)
 {
     if (!session->drawn[i].draw)
-        session->drawn[i] = mmt_trial_draw(session->seed, i + 1);
+        session->drawn[i] = mmt_trial_draw(session->problem.op, session->seed, i + 1);
     return &session->drawn[i];
 }
 
-/* All rows with these flags; of none, those that are drawn besides. */
+/* Which of the session's draws. */
+struct draws {
+    int first, count;
+};
+
+/* All rows with these flags, and those that are drawn besides. */
 static mmt_status run_rows(struct mmt_session *session, const struct mmt_config *config,
-                           const mmt_problem *like, int flags,
+                           const mmt_problem *like, int flags, struct draws draws,
                            struct mmt_judgement *verdict, mmt_error *err)
 {
     struct trials_of of = { .session = session, .config = config, .like = *like };
@@ -100,9 +105,8 @@ static mmt_status run_rows(struct mmt_session *session, const struct mmt_config 
     for (int i = 0; i < count && status == MMT_OK && verdict->right; i++)
         if ((rows[i].flags & flags) == flags)
             status = run_row(&of, &rows[i], verdict, err);
-    for (int i = 0; !flags && like->op == MMT_GEMM && i < MMT_DRAWN; i++)
-        if (status == MMT_OK && verdict->right)
-            status = run_row(&of, drawn_row(session, i), verdict, err);
+    for (int i = 0; i < draws.count && status == MMT_OK && verdict->right; i++)
+        status = run_row(&of, drawn_row(session, draws.first + i), verdict, err);
     mmt_plan_free(of.plan);
     return status;
 }
@@ -123,7 +127,8 @@ static int list_outputs(mmt_type type, mmt_type out[MMT_NUM_TYPES])
 static mmt_status run_epilogue(struct mmt_session *session,
                                const struct mmt_config *config, mmt_type out,
                                mmt_bias bias, mmt_activation activation,
-                               struct mmt_judgement *verdict, mmt_error *err)
+                               struct draws draws, struct mmt_judgement *verdict,
+                               mmt_error *err)
 {
     mmt_problem like = session->problem;
     like.out = out, like.bias = bias, like.activation = activation;
@@ -133,7 +138,7 @@ static mmt_status run_epilogue(struct mmt_session *session,
     if ((smooth && mmt_type_in(like.type, MMT_WHOLE_TYPES)) ||
         mmt_config_check_device(config, &variant, mmt_device_caps(session->device)))
         return MMT_OK;
-    return run_rows(session, config, &like, MMT_TRIAL_EPILOGUE, verdict, err);
+    return run_rows(session, config, &like, MMT_TRIAL_EPILOGUE, draws, verdict, err);
 }
 
 /* Each output, each bias and each activation at least once; of a kernel with neither bias
@@ -156,12 +161,15 @@ static mmt_status run_epilogues(struct mmt_session *session,
     const int most = config->template->fused ? EPILOGUES : count;
     mmt_status status = MMT_OK;
 
-    for (int i = 0; i < most && status == MMT_OK && verdict->right; i++)
+    for (int i = 0; i < most && status == MMT_OK && verdict->right; i++) {
+        const struct draws draws = { MMT_DRAWN + i * MMT_DRAWN_EPILOGUE,
+                                     MMT_DRAWN_EPILOGUE };
         status = config->template->fused
                      ? run_epilogue(session, config, outputs[i % count], fused[i].bias,
-                                    fused[i].activation, verdict, err)
+                                    fused[i].activation, draws, verdict, err)
                      : run_epilogue(session, config, outputs[i], MMT_BIAS_NONE,
-                                    MMT_ACTIVATION_NONE, verdict, err);
+                                    MMT_ACTIVATION_NONE, draws, verdict, err);
+    }
     return status;
 }
 
@@ -352,7 +360,9 @@ static mmt_status verify_pass(struct mmt_session *session,
     if (refusal)
         return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "this configuration cannot run: %s",
                         refusal);
-    mmt_status status = run_rows(session, config, &session->problem, pass, out, err);
+    const struct draws draws = { 0, pass == WHOLE ? MMT_DRAWN : 0 };
+    mmt_status status =
+        run_rows(session, config, &session->problem, pass, draws, out, err);
     if (status == MMT_OK && out->right && pass != FIRST)
         status = check_shape(session, config, out, err);
     if (status == MMT_OK && out->right && epilogues)

@@ -43,7 +43,9 @@
  *   page edge * operands that begin or end at memory that cannot be touched, where the
  *               device uses the host's
  *   far *       rows and matrices that begin beyond 2^31 elements, where there is memory
- *   drawn *     products whose shape, scalars, numbers and places the seed draws
+ *   many tiles *  more than 32 along m or n
+ *   rounding *  results in the middle between two numbers of C, and where these end
+ *   drawn *     trials whose shape, scalars, numbers and places the seed draws
  *   shape       at the session's own shape: whole numbers. Of a product, every entry
  *               takes part in a random sum over its row that must be exact
  *               (Freivalds); of other ops, every entry is compared
