@@ -1,17 +1,20 @@
 /* What reaches a device: the launches with their memory, order and queue, and what is
  * made, written and waited for round them, noted by a backend that executes nothing. */
 #include "runtime/blas.h"
+#include "runtime/kernel_internal.h"
 #include "runtime/plan.h"
 #include "tests/support/test.h"
 
-enum { MOST = 64, MOST_BUFFERS = 8 };
+enum { MOST = 64, MOST_BUFFERS = 8, MOST_INTS = 8 };
 
 struct launch {
+    const struct mmt_function *function;
     mmt_queue queue;
     unsigned order;
     uint64_t buffers[MOST_BUFFERS]; /* in the order of the kernel's parameters */
-    int count;
-    float beta;     /* the last scalar */
+    int32_t ints[MOST_INTS];        /* m, n and k first */
+    double scalars[2];
+    int num_buffers, num_ints, num_scalars;
     unsigned batch; /* blocks along z */
 };
 
@@ -23,6 +26,7 @@ static struct {
     size_t made;             /* bytes of the last buffer */
     mmt_queue finished;      /* the last one that was waited for */
     void (*meanwhile)(void); /* once, while a launch is queued */
+    uint64_t needed[MOST];   /* bytes of each operand */
 } seen;
 
 static mmt_device *device;
@@ -86,6 +90,24 @@ static mmt_status finish(mmt_device *on, mmt_queue queue, mmt_error *why)
     return MMT_OK;
 }
 
+static mmt_status buffer_check(mmt_device *on, mmt_operand operand, mmt_argument which,
+                               uint64_t bytes, mmt_error *why)
+{
+    if (CHECK((int) which < MOST))
+        seen.needed[which] = bytes;
+    return MMT_OK;
+}
+
+static void note_value(struct launch *to, const struct mmt_value *value)
+{
+    if (value->kind == MMT_VALUE_BUFFER && to->num_buffers < MOST_BUFFERS)
+        to->buffers[to->num_buffers++] = value->buffer;
+    if (value->kind == MMT_VALUE_I32 && to->num_ints < MOST_INTS)
+        to->ints[to->num_ints++] = value->i32;
+    if (value->kind == MMT_VALUE_F32 && to->num_scalars < 2)
+        to->scalars[to->num_scalars++] = value->f32;
+}
+
 static mmt_status launch(struct mmt_function *function, const unsigned grid[3],
                          const struct mmt_value *values, int count, enum mmt_order order,
                          mmt_queue queue, struct mmt_events *events, mmt_error *why)
@@ -94,13 +116,11 @@ static mmt_status launch(struct mmt_function *function, const unsigned grid[3],
     struct launch *to = &seen.launches[seen.count % MOST];
 
     note('l');
-    *to = (struct launch){ .queue = queue, .order = order, .batch = grid[2] };
-    for (int i = 0; i < count; i++) {
-        if (values[i].kind == MMT_VALUE_BUFFER && to->count < MOST_BUFFERS)
-            to->buffers[to->count++] = values[i].buffer;
-        if (values[i].kind == MMT_VALUE_F32)
-            to->beta = values[i].f32;
-    }
+    *to = (struct launch){
+        .function = function, .queue = queue, .order = order, .batch = grid[2]
+    };
+    for (int i = 0; i < count; i++)
+        note_value(to, &values[i]);
     seen.count++;
     seen.meanwhile = NULL;
     if (meanwhile)
@@ -121,7 +141,7 @@ enum { SPLIT_A = 1, SPLIT_C = 1 };
 static uint64_t workspace_of(int number)
 {
     const struct launch *it = &seen.launches[number];
-    return it->buffers[it->count - 1];
+    return it->buffers[it->num_buffers - 1];
 }
 
 static mmt_plan *plan_of(mmt_problem problem, const char *configuration, bool own)
@@ -248,6 +268,9 @@ static void test_own(void)
     CHECK(seen.launches[1].order & MMT_ORDER_AFTER);
     CHECK(!(seen.launches[2].order & MMT_ORDER_AFTER));
     CHECK(seen.launches[3].order & MMT_ORDER_AFTER);
+    args.workspace.offset = 128;
+    CHECK_FAILS(mmt_execute(plan, &args, NULL, &err), err, MMT_ERROR_ARGUMENT,
+                "multiple of 256");
     mmt_plan_free(plan);
 }
 
@@ -303,10 +326,117 @@ static void test_betas(void)
             else
                 CHECK_OK(mmt_execute_host(plan, &host, &started, &err), err);
             CHECK_EQ_STR(seen.trace, betas[i] ? "cucuculwrfff" : "ccuculwrfff");
-            CHECK(seen.launches[0].beta == (float) betas[i]);
+            CHECK(seen.launches[0].scalars[1] == betas[i]);
         }
     mmt_plan_free(plan);
     mmt_blas_free(blas);
+}
+
+/* ---- one execution -------------------------------------------------------------------
+ */
+
+/* One operand that begins between vectors takes the kernel that assumes none. */
+static void test_kernels(void)
+{
+    mmt_plan *plan =
+        plan_of(mmt_gemm_problem(MMT_F32, 64, 64, 64), "simt C_VECTOR=2", true);
+    static _Alignas(256) char memory[256];
+
+    if (!CHECK(plan && plan->aligned && plan->any))
+        return;
+    const struct mmt_alignment assumed = plan->bound.alignment;
+    const size_t bytes[3] = { assumed.a, assumed.b, assumed.c };
+    CHECK(assumed.a != assumed.c);
+    for (int which = 0; which < 3; which++)
+        for (int way = 0; way < 4; way++) {
+            const size_t start = way & 1 ? bytes[which] - 4 : bytes[which];
+            const size_t by_handle = way & 2 ? 4 : 0;
+            mmt_args args = usual_args();
+            mmt_operand *const all[] = { &args.a, &args.b, &args.c };
+            for (int i = 0; i < 3; i++)
+                *all[i] = operand_of(memory);
+            all[which]->handle += by_handle;
+            all[which]->offset = start - by_handle;
+            forget();
+            CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
+            const struct mmt_kernel *kernel =
+                start % bytes[which] ? plan->any : plan->aligned;
+            CHECK(seen.launches[0].function == kernel->functions[0]);
+        }
+    mmt_plan_free(plan);
+}
+
+/* What a kernel is told of scalars, and k: A and B are not read where alpha is 0. In the
+ * device's memory they may be anything. */
+static void test_scalars(void)
+{
+    static const struct {
+        double alpha, beta;
+        bool in_memory;
+        double told[2];
+        int k;
+    } ways[] = {
+        { 2, -1, false, { 2, -1 }, 9 },
+        { 0, 3, false, { 0, 3 }, 0 },
+        { 0, 0, true, { 1, 0 }, 9 },
+        { 5, 7, true, { 1, 0 }, 9 },
+        { -16777217, 1, false, { -16777217, 1 }, 9 },
+    };
+    static const mmt_type types[] = { MMT_F32, MMT_I32 };
+
+    for (int type = 0; type < 2; type++) {
+        mmt_plan *plan = plan_of(mmt_gemm_problem(types[type], 5, 7, 9), "naive", false);
+        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+            mmt_args args = usual_args();
+            args.alpha = ways[i].alpha, args.beta = ways[i].beta;
+            args.scalars = operand_of(ways[i].in_memory ? numbers[0] : NULL);
+            forget();
+            CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
+            const struct launch *it = &seen.launches[0];
+            CHECK(it->ints[0] == 5 && it->ints[1] == 7 && it->ints[2] == ways[i].k);
+            CHECK(it->buffers[0] == args.scalars.handle);
+            for (int j = 0; j < 2; j++)
+                CHECK(type ? it->ints[3 + j] == ways[i].told[j]
+                           : it->scalars[j] == (float) ways[i].told[j]);
+        }
+        mmt_plan_free(plan);
+    }
+}
+
+/* An operation that adds nothing up has its k, also where alpha is 0. */
+static void test_grids(void)
+{
+    mmt_plan *plan = plan_of(mmt_jacobi3d_problem(MMT_F32, 5, 6, 4), NULL, false);
+    mmt_args args = usual_args();
+
+    args.alpha = 0;
+    forget();
+    CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
+    CHECK_EQ_INT(seen.launches[0].ints[2], plan->problem.k);
+    mmt_plan_free(plan);
+}
+
+/* Each operand in its own elements: C's and the bias's are those of the output. */
+static void test_bytes(void)
+{
+    mmt_problem problem = mmt_gemm_problem(MMT_BF16, 5, 7, 3);
+    mmt_args args = usual_args();
+
+    args.bias = args.scalars = args.c;
+    problem.out = MMT_F32;
+    problem.lda = 4, problem.ldb = 9, problem.ldc = 8;
+    for (int bias = MMT_BIAS_M; bias <= MMT_BIAS_N; bias++) {
+        problem.bias = (mmt_bias) bias;
+        mmt_plan *plan = plan_of(problem, "naive", false);
+        forget();
+        CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
+        CHECK_EQ_INT(seen.needed[MMT_ARGUMENT_A], (4 * 4 + 3) * 2);
+        CHECK_EQ_INT(seen.needed[MMT_ARGUMENT_B], (2 * 9 + 7) * 2);
+        CHECK_EQ_INT(seen.needed[MMT_ARGUMENT_C], (4 * 8 + 7) * 4);
+        CHECK_EQ_INT(seen.needed[MMT_ARGUMENT_BIAS], (bias == MMT_BIAS_M ? 5 : 7) * 4);
+        CHECK_EQ_INT(seen.needed[MMT_ARGUMENT_SCALARS], 2 * 4);
+        mmt_plan_free(plan);
+    }
 }
 
 /* ---- batches -------------------------------------------------------------------------
@@ -336,6 +466,44 @@ static void test_sizes(void)
     }
 }
 
+/* Offsets of a list count elements of their own matrix. */
+static void test_list(void)
+{
+    static const int64_t offsets[3][2] = { { 6, 2 }, { 0, 4 }, { 50, 10 } };
+    mmt_problem problem = mmt_gemm_problem(MMT_BF16, 3, 3, 3);
+    const mmt_args args = usual_args();
+
+    problem.out = MMT_F32;
+    mmt_plan *plan = plan_of(problem, "naive", false);
+    forget();
+    CHECK_OK(mmt_execute_batch(plan, &args, 2, offsets[0], offsets[1], offsets[2], NULL,
+                               NULL, NULL, &err),
+             err);
+    CHECK_EQ_INT(seen.count, 2);
+    for (int i = 0; i < 2; i++) {
+        const uint64_t *at = seen.launches[i].buffers;
+        CHECK(at[1] == args.a.handle + 2 * (uint64_t) offsets[0][i]);
+        CHECK(at[2] == args.b.handle + 2 * (uint64_t) offsets[1][i]);
+        CHECK(at[3] == args.c.handle + 4 * (uint64_t) offsets[2][i]);
+    }
+    mmt_plan_free(plan);
+}
+
+/* What a configuration is named for stays that problem. */
+static void test_folding(void)
+{
+    mmt_problem problem = mmt_gemm_problem(MMT_F32, 8, 8, 8);
+
+    problem.batch = 3, problem.stride_b = 0;
+    problem.stride_a = problem.stride_c = 64;
+    for (int named = 0; named < 2; named++) {
+        mmt_plan *plan = plan_of(problem, named ? "naive" : NULL, false);
+        CHECK_EQ_INT(plan->problem.batch, named ? 3 : 1);
+        CHECK_EQ_INT(plan->problem.m, named ? 8 : 24);
+        mmt_plan_free(plan);
+    }
+}
+
 /* Parts of a batch begin at their matrices. They share the workspace, so that each comes
  * after the one before it; without one they may overlap. */
 static void test_parts(void)
@@ -348,9 +516,12 @@ static void test_parts(void)
     problem.stride_a = 4, problem.stride_b = 0, problem.stride_c = 10;
     for (int splits = 0; splits < 2; splits++) {
         const int launches = splits ? 2 : 1, c_at = splits ? SPLIT_C : 3;
-        mmt_plan *plan = plan_of(problem, splits ? SPLIT : "naive", false);
+        const uint64_t size = splits ? 4 : 2; /* of an element of A; of C it is 4 */
         mmt_args args = usual_args();
 
+        problem.type = splits ? MMT_F32 : MMT_BF16;
+        problem.out = MMT_F32;
+        mmt_plan *plan = plan_of(problem, splits ? SPLIT : "naive", false);
         args.workspace = operand_of(splits ? workspace : NULL);
         args.c.offset = 8;
         forget();
@@ -359,12 +530,12 @@ static void test_parts(void)
         for (int part = 0; part <= WHOLE; part++) {
             const struct launch *first = &seen.launches[part * launches];
             const struct launch *last = first + launches - 1;
-            const uint64_t done = (uint64_t) part * MOST_Z * sizeof(float);
+            const uint64_t done = (uint64_t) part * MOST_Z;
             CHECK_EQ_INT(first->batch, part < WHOLE ? MOST_Z : REST);
             CHECK_EQ_INT(last->batch, part < WHOLE ? MOST_Z : REST);
-            CHECK(first->buffers[SPLIT_A] == args.a.handle + 4 * done);
+            CHECK(first->buffers[SPLIT_A] == args.a.handle + 4 * done * size);
             CHECK(first->buffers[SPLIT_A + 1] == args.b.handle);
-            CHECK(last->buffers[c_at] == args.c.handle + 8 + 10 * done);
+            CHECK(last->buffers[c_at] == args.c.handle + 8 + 10 * done * 4);
             CHECK_EQ_INT(first->order & MMT_ORDER_AFTER,
                          splits && part ? MMT_ORDER_AFTER : 0);
             CHECK(!splits || last->order & MMT_ORDER_AFTER);
@@ -384,6 +555,7 @@ int main(void)
     noting.matrix_write = matrix_write;
     noting.matrix_read = matrix_read;
     noting.finish = finish;
+    noting.buffer_check = buffer_check;
     noting.launch = launch;
     device = mmt_device_open("null", &err);
     if (CHECK(device)) {
@@ -393,7 +565,13 @@ int main(void)
         test_own();
         test_spare();
         test_betas();
+        test_kernels();
+        test_scalars();
+        test_grids();
+        test_bytes();
         test_sizes();
+        test_list();
+        test_folding();
         test_parts();
     }
     mmt_device_close(device);
