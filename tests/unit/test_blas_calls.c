@@ -244,6 +244,10 @@ static void test_swapped(const struct call *usual)
     columns.alpha = 3, columns.beta = 2;
     CHECK_OK(call_plain(&columns), err);
     CHECK_EQ_INT((int) mmt_blas_count_plans(good.blas), 1);
+    struct call alone = good; /* no other matrix is a stride away */
+    alone.stride_a = alone.stride_b = alone.stride_c = 64;
+    CHECK_OK(call_batched(&alone), err);
+    CHECK_EQ_INT((int) mmt_blas_count_plans(good.blas), 1);
     columns.trans_a = MMT_TRANSPOSE, columns.lda = good.k;
     CHECK_OK(call_plain(&columns), err);
     CHECK_EQ_INT((int) mmt_blas_count_plans(good.blas), 2);

@@ -23,10 +23,15 @@ static struct {
                       */
     struct launch launches[MOST];
     int count;
+    bool no_memory;          /* for another buffer */
     size_t made;             /* bytes of the last buffer */
     mmt_queue finished;      /* the last one that was waited for */
     void (*meanwhile)(void); /* once, while a launch is queued */
-    uint64_t needed[MOST];   /* bytes of each operand */
+    struct mmt_tensor tensors[MOST];
+    int num_tensors;
+    struct mmt_pitched rows[4]; /* of matrices with gaps, as they are written */
+    int num_rows;
+    uint64_t needed[MOST]; /* bytes of each operand */
 } seen;
 
 static mmt_device *device;
@@ -44,6 +49,8 @@ static void note(char what)
 static mmt_status buffer_create(mmt_device *on, size_t bytes, mmt_operand *out,
                                 mmt_error *why)
 {
+    if (seen.no_memory)
+        return mmt_fail(why, MMT_ERROR_MEMORY, "no memory");
     note('c');
     seen.made = bytes;
     return mmt_backend_null.buffer_create(on, bytes, out, why);
@@ -66,6 +73,7 @@ static mmt_status matrix_write(mmt_device *on, mmt_operand to, const void *from,
                                const struct mmt_pitched *rows, mmt_error *why)
 {
     note('u');
+    seen.rows[seen.num_rows++ % 4] = *rows;
     return mmt_backend_null.matrix_write(on, to, from, rows, why);
 }
 
@@ -96,6 +104,13 @@ static mmt_status buffer_check(mmt_device *on, mmt_operand operand, mmt_argument
     if (CHECK((int) which < MOST))
         seen.needed[which] = bytes;
     return MMT_OK;
+}
+
+static mmt_status tensor_map_encode(mmt_device *on, const struct mmt_tensor *tensor,
+                                    struct mmt_tensor_map *out, mmt_error *why)
+{
+    seen.tensors[seen.num_tensors++ % MOST] = *tensor;
+    return mmt_backend_null.tensor_map_encode(on, tensor, out, why);
 }
 
 static void note_value(struct launch *to, const struct mmt_value *value)
@@ -246,6 +261,26 @@ static void test_old_plans(void)
     mmt_blas_free(blas);
 }
 
+static mmt_blas *busy;
+
+static void multiply_another(void)
+{
+    multiply(busy, 4, (mmt_queue) &numbers[1]);
+}
+
+/* A plan whose launches are being queued stays, though there are too many. */
+static void test_plan_in_use(void)
+{
+    busy = handle_of(1);
+    if (!CHECK(busy))
+        return;
+    forget();
+    seen.meanwhile = multiply_another;
+    multiply(busy, 8, (mmt_queue) &numbers[0]);
+    CHECK_EQ_STR(seen.trace, "wclwclll");
+    mmt_blas_free(busy);
+}
+
 /* ---- a plan's own workspace ------------------------------------------------------ */
 
 /* Executions that share it follow each other; one that comes with its own is free. */
@@ -305,6 +340,22 @@ static void test_spare(void)
     CHECK_EQ_STR(seen.trace, "ccucullwrffff");
 }
 
+/* Who has no place for the matrices may compute the product elsewhere. */
+static void test_not_started(void)
+{
+    const struct mmt_host_args host = { numbers[0], numbers[1], numbers[2], 1, 1 };
+    bool started = true;
+
+    host_plan = small_plan(false);
+    forget();
+    seen.no_memory = true;
+    CHECK_FAILS(mmt_execute_host(host_plan, &host, &started, &err), err, MMT_ERROR_MEMORY,
+                "no memory");
+    CHECK(!started);
+    CHECK_EQ_STR(seen.trace, "");
+    mmt_plan_free(host_plan);
+}
+
 /* C is copied to the device wherever beta does not leave it out. */
 static void test_betas(void)
 {
@@ -330,6 +381,34 @@ static void test_betas(void)
         }
     mmt_plan_free(plan);
     mmt_blas_free(blas);
+}
+
+/* Matrices with gaps are copied as they are stored: C first. */
+static void test_stored(void)
+{
+    enum { M = 3, N = 4, K = 5, LD = 9 };
+    for (int bits = 0; bits < 4; bits++) {
+        const bool a = bits & 1, b = bits & 2;
+        const size_t rows[3] = { M, a ? K : M, b ? N : K };
+        const size_t columns[3] = { N, a ? M : K, b ? K : N };
+        const struct mmt_host_args host = { numbers[0], numbers[1], numbers[2], 1, 1 };
+        mmt_problem problem = mmt_gemm_problem(MMT_F32, M, N, K);
+        bool started;
+
+        problem.trans_a = (mmt_transpose) a, problem.trans_b = (mmt_transpose) b;
+        problem.lda = problem.ldb = problem.ldc = LD;
+        mmt_plan *plan = plan_of(problem, "naive", false);
+        forget();
+        CHECK_OK(mmt_execute_host(plan, &host, &started, &err), err);
+        CHECK_EQ_INT(seen.num_rows, 3);
+        for (int i = 0; i < 3; i++) {
+            CHECK_EQ_INT((int) seen.rows[i].count, (int) rows[i]);
+            CHECK_EQ_INT((int) seen.rows[i].bytes, (int) columns[i] * 4);
+            CHECK_EQ_INT((int) seen.rows[i].host_step, LD * 4);
+            CHECK_EQ_INT((int) seen.rows[i].device_step, LD * 4);
+        }
+        mmt_plan_free(plan);
+    }
 }
 
 /* ---- one execution -------------------------------------------------------------------
@@ -489,6 +568,85 @@ static void test_list(void)
     mmt_plan_free(plan);
 }
 
+/* ---- tensor maps
+ * ----------------------------------------------------------------------- */
+
+enum { MAP_M = 192, MAP_N = 128, MAP_K = 64, MAP_BATCH = 65535 };
+
+static void check_tensor(const struct mmt_tensor *it, uint64_t address, int64_t rows,
+                         int64_t columns, int64_t ld, int64_t stride)
+{
+    CHECK(it->address == address);
+    CHECK_EQ_INT(it->outer, rows);
+    CHECK_EQ_INT(it->inner, columns);
+    CHECK_EQ_INT(it->ld, 2 * ld);
+    CHECK_EQ_INT(it->stride, 2 * stride);
+}
+
+/* Maps are of matrices as they are stored, from a part's first one on; of packed ones in
+ * the workspace, which each part fills anew. */
+static void check_maps(bool transposed, bool packed)
+{
+    static _Alignas(256) char workspace[256];
+    mmt_problem problem = mmt_gemm_problem(MMT_BF16, MAP_M, MAP_N, MAP_K);
+    mmt_args args = usual_args();
+    const int64_t stride = 1 << 16;
+
+    problem.trans_a = problem.trans_b = (mmt_transpose) transposed;
+    problem.lda = 256, problem.ldb = 512, problem.ldc = 136;
+    problem.batch = MAP_BATCH + 2;
+    problem.stride_a = stride, problem.stride_b = 2 * stride,
+    problem.stride_c = 3 * stride;
+    if (packed) /* rows that TMA does not take */
+        problem.lda++, problem.ldb++;
+    args.a.offset = 16, args.b.offset = 32, args.c.offset = 64;
+    args.workspace = operand_of(workspace);
+    mmt_plan *plan = plan_of(
+        problem,
+        packed ? "wgmma TILE_M=64 TILE_N=64 CONSUMERS=1 CLUSTER=1x1 STAGES=2 "
+                 "EPILOGUE_STAGES=0 PACK_A=1 PACK_B=1"
+               : "wgmma TILE_M=64 TILE_N=64 CONSUMERS=1 CLUSTER=1x1 EPILOGUE_STAGES=1",
+        false);
+    forget();
+    CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
+    CHECK_EQ_INT(seen.num_tensors, packed ? 4 : 6);
+    for (int part = 0; part < 2; part++) {
+        const struct mmt_tensor *it = &seen.tensors[part * seen.num_tensors / 2];
+        const uint64_t done = (uint64_t) part * MAP_BATCH * 2 * (uint64_t) stride;
+        const int64_t a[2] = { MAP_M, MAP_K }, b[2] = { MAP_K, MAP_N };
+        for (int i = 0; i < seen.num_tensors / 2; i++)
+            CHECK_EQ_INT(it[i].batch, part ? 2 : MAP_BATCH);
+        if (packed) {
+            check_tensor(&it[0], args.workspace.handle, MAP_M, MAP_K, MAP_K,
+                         MAP_M * MAP_K);
+            check_tensor(&it[1],
+                         args.workspace.handle +
+                             (uint64_t) it[0].batch * MAP_M * MAP_K * 2,
+                         MAP_N, MAP_K, MAP_K, MAP_N * MAP_K);
+            continue;
+        }
+        check_tensor(&it[0], args.a.handle + 16 + done, a[transposed], a[!transposed],
+                     256, stride);
+        check_tensor(&it[1], args.b.handle + 32 + 2 * done, b[transposed], b[!transposed],
+                     512, 2 * stride);
+        check_tensor(&it[2], args.c.handle + 64 + 3 * done, MAP_M, MAP_N, 136,
+                     3 * stride);
+    }
+    mmt_plan_free(plan);
+}
+
+static void test_maps(void)
+{
+    const struct mmt_caps usual = device->caps;
+
+    device->caps.sm = 90;
+    device->caps.shared = 227 << 10, device->caps.shared_per_sm = 228 << 10;
+    snprintf(device->caps.architecture, sizeof device->caps.architecture, "sm_90a");
+    for (int way = 0; way < 3; way++)
+        check_maps(way == 1, way == 2);
+    device->caps = usual;
+}
+
 /* What a configuration is named for stays that problem. */
 static void test_folding(void)
 {
@@ -557,20 +715,25 @@ int main(void)
     noting.finish = finish;
     noting.buffer_check = buffer_check;
     noting.launch = launch;
+    noting.tensor_map_encode = tensor_map_encode;
     device = mmt_device_open("null", &err);
     if (CHECK(device)) {
         device->backend = &noting;
         test_queues();
         test_old_plans();
+        test_plan_in_use();
         test_own();
         test_spare();
+        test_not_started();
         test_betas();
+        test_stored();
         test_kernels();
         test_scalars();
         test_grids();
         test_bytes();
         test_sizes();
         test_list();
+        test_maps();
         test_folding();
         test_parts();
     }
