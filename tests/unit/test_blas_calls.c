@@ -124,6 +124,8 @@ static void test_whole(const struct call *rows)
     CHECK_OK(call_plain(good), err);
     REFUSED(alpha, 0.5, 7, "argument 7, alpha, is 0.5; for i32 it must be a whole");
     REFUSED(beta, NAN, 12, "argument 12, beta, is nan");
+    whole.type = MMT_I8; /* whose C has wider elements */
+    REFUSED(c.offset, 2, 13, "it must be a multiple of 4");
 }
 
 static void test_batch(const struct call *plain)

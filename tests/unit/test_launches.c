@@ -610,6 +610,10 @@ static void check_maps(bool transposed, bool packed)
     forget();
     CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
     CHECK_EQ_INT(seen.num_tensors, packed ? 4 : 6);
+    const struct mmt_launches *launches = &mmt_plan_kernel(plan)->whole.launches;
+    for (int i = 0; i < seen.count; i++)
+        CHECK_EQ_INT((seen.launches[i].order & MMT_ORDER_WAITS) != 0,
+                     launches->launch[i % launches->count].pdl_waits);
     for (int part = 0; part < 2; part++) {
         const struct mmt_tensor *it = &seen.tensors[part * seen.num_tensors / 2];
         const uint64_t done = (uint64_t) part * MAP_BATCH * 2 * (uint64_t) stride;

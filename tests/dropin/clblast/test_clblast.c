@@ -410,6 +410,37 @@ static void test_cpp(struct matrix m[3])
 /* ---- wrong arguments
  * ----------------------------------------------------------------------- */
 
+/* Each matrix of a batch must be in its buffer, whichever is the last there; lines of C
+ * may not overlap. Who passes the other triangle or transpose is not served. */
+static void test_wrong_batches(struct matrix m[3], cl_command_queue *queue)
+{
+    static const size_t first[2] = { 0, 0 }, largest[2] = { MOST - 15, 0 };
+    static const float ones[2] = { 1, 1 };
+    const int row = CLBLAST_ROW_MAJOR, no = CLBLAST_NO;
+    static const struct {
+        const size_t *a;
+        size_t ldc;
+        int code;
+    } lists[] = { { largest, 4, CLBLAST_INSUFFICIENT_MEMORY_A },
+                  { first, 3, CLBLAST_INVALID_LEAD_DIM_C } };
+
+    for (int i = 0; i < 2; i++)
+        CHECK_EQ_INT(CLBlastSgemmBatched(row, no, no, 4, 4, 4, ones, m[0].buffer,
+                                         lists[i].a, 4, m[1].buffer, first, 4, ones,
+                                         m[2].buffer, first, lists[i].ldc, 2, queue,
+                                         NULL),
+                     lists[i].code);
+    CHECK_EQ_INT(CLBlastSgemmStridedBatched(row, no, no, 4, 4, 4, 1, m[0].buffer, 0, 4, 0,
+                                            m[1].buffer, 0, 4, MOST - 15, 0, m[2].buffer,
+                                            0, 4, 16, 2, queue, NULL),
+                 CLBLAST_INSUFFICIENT_MEMORY_B);
+    for (int i = 0; i < 2; i++)
+        CHECK_EQ_INT(CLBlastSsyrk(row, i ? CLBLAST_LOWER : CLBLAST_UPPER,
+                                  i ? CLBLAST_YES : CLBLAST_NO, 4, 4, 1, m[0].buffer, 0,
+                                  4, 0, m[2].buffer, 0, 4, queue, NULL),
+                     CLBLAST_NOT_SERVED);
+}
+
 /* What each is answered, where all before it in CLBlast's order are right. */
 static void test_wrong(struct matrix m[3])
 {
@@ -480,6 +511,7 @@ static void test_wrong(struct matrix m[3])
                                                 m[1].buffer, 0, 5, 0, 0, m[2].buffer, 0,
                                                 5, 0, batch, &queue, NULL),
                      batch ? CLBLAST_INVALID_DIMENSION : CLBLAST_INVALID_BATCH_COUNT);
+    test_wrong_batches(m, &queue);
     CHECK(!clFinish(queue));
     clReleaseCommandQueue(queue);
 }

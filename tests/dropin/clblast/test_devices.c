@@ -212,7 +212,15 @@ static void test_devices(void)
     mmt_clblast_let_go(first);
     mmt_clblast_let_go(second);
     mmt_clblast_let_go(third);
+
+    cl_context elsewhere = clCreateContext(NULL, 1, &id, NULL, NULL, NULL);
+    first = mmt_clblast_hold(context, id, &err);
+    second = mmt_clblast_hold(elsewhere, id, &err);
+    CHECK(first && second && first != second);
+    mmt_clblast_let_go(first);
+    mmt_clblast_let_go(second);
     mmt_clblast_clear();
+    CHECK(!clReleaseContext(elsewhere));
     mmt_clblast_clear();
 }
 
