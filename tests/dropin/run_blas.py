@@ -70,7 +70,7 @@ def learn(*verdicts):
 
 
 # 16 x 12 x 20 has 3840 multiplications; by columns it is 12 x 16 x 20 by rows.
-KINDS = ["", "f64=1", "ta=T,gap=3", "tb=T,f64=1,gap=4,beta=2,alpha=-3", "ta=T,tb=T,beta=1", "cblas=101,m=18",
+KINDS = ["", "f64=1", "ta=T,gap=3", "tb=T,f64=1,gap=4,beta=-2,alpha=-3", "ta=T,tb=T,beta=1", "cblas=101,m=18",
          "cblas=102,m=19,f64=1"]
 
 
@@ -79,6 +79,8 @@ def test_recording():
     check(fates(found) == {"recorded": len(KINDS)}, f"recorded: {found} {said}")
     check(sum(counts.values()) == len(KINDS) + 2 + 2, f"recorded: the library was called {counts}")
     check(all(line["timed"] == 1 and line["ns"] > 0 for line in found), f"timed: {found}")
+    adding = [line.get("adds", False) for line in found].count(True)
+    check(adding == sum("beta" in kind for kind in KINDS), f"what is added to C: {found}")
     calls = {line["call"] for line in found}
     for name in ("gemm f32 nn 12x16x20", "gemm f64 nn 12x16x20", "gemm f32 nt 12x16x20 lda=23 ldb=23 ldc=19",
                  "gemm f32 nn 18x12x20", "gemm f64 nn 12x19x20"):

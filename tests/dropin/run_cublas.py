@@ -111,6 +111,7 @@ def test_not_ready():
 KINDS = {"ta=1,m=8,n=12,k=24": "f32 nt 12x8x24", "tb=1,n=9": "f32 tn 9x16x20",
          "pad=4": "f32 nn 12x16x20 lda=24 ldb=20 ldc=20",
          "type=1,compute=70": "f64 nn 12x16x20", "type=1,compute=70,ex=1,n=8,beta=1": "f64 nn 8x16x20",
+         "n=7,beta=-1": "f32 nn 7x16x20",
          "type=14": "bf16 nn 12x16x20", "type=14,out=0": "bf16 nn 12x16x20 out=f32",
          "type=2,alpha=0.5": "f16 nn 12x16x20", "type=3,out=10,compute=72,alpha=2": "i8 nn 12x16x20",
          "compute=77": "tf32 nn 12x16x20", "batch=3": "f32 nn 12x16x20 batch=3",
@@ -136,7 +137,7 @@ def test_half():
           verdict("gemm f16 nn 13x16x20", compute="16f_pedantic"),
           verdict("gemm " + problem + " bias=column", client="cublaslt", compute="16f"))
     fates, counts, said = run(*[f"type=2,{words},compute=64,wide={wide}" for wide in (0, 1) for words in
-                                ("alpha=0.5", "ex=1,alpha=-2", "batch=3", "batch=3,ex=1", "beta=1.5,alpha=3")],
+                                ("alpha=0.5", "ex=1,alpha=-2", "batch=3", "batch=3,ex=1", "beta=-1.5,alpha=3")],
                               "type=2,n=13,compute=65,alpha=0.25", "type=2,lt=1,epilogue=4,compute=64,alpha=2",
                               "type=2,compute=65", "type=2", MMTUNE_RUN_CHECK="1")
     at = fates[("cublas", "gemm " + problem)]

@@ -124,6 +124,8 @@ static void test_whole(const struct call *rows)
     CHECK_OK(call_plain(good), err);
     REFUSED(alpha, 0.5, 7, "argument 7, alpha, is 0.5; for i32 it must be a whole");
     REFUSED(beta, NAN, 12, "argument 12, beta, is nan");
+    whole.type = MMT_I8; /* whose C has wider elements */
+    REFUSED(c.offset, 2, 13, "it must be a multiple of 4");
 }
 
 static void test_batch(const struct call *plain)
@@ -243,6 +245,10 @@ static void test_swapped(const struct call *usual)
     CHECK_EQ_INT((int) mmt_blas_count_plans(good.blas), 1);
     columns.alpha = 3, columns.beta = 2;
     CHECK_OK(call_plain(&columns), err);
+    CHECK_EQ_INT((int) mmt_blas_count_plans(good.blas), 1);
+    struct call alone = good; /* no other matrix is a stride away */
+    alone.stride_a = alone.stride_b = alone.stride_c = 64;
+    CHECK_OK(call_batched(&alone), err);
     CHECK_EQ_INT((int) mmt_blas_count_plans(good.blas), 1);
     columns.trans_a = MMT_TRANSPOSE, columns.lda = good.k;
     CHECK_OK(call_plain(&columns), err);

@@ -209,6 +209,29 @@ static void test_foreign_code(const struct mmt_text *bundle)
     mmt_profile_free(profile);
 }
 
+/* Each kernel is found by its key, the first and the last of a target, too. */
+static void test_found(const struct mmt_text *text)
+{
+    struct mmt_bundle *bundle = NULL;
+    mmt_error err = { 0 };
+
+    if (!CHECK_OK(mmt_bundle_open(text->data, text->length, &bundle, &err), err))
+        return;
+    const struct mmt_bundle_header *header = mmt_bundle_header(bundle);
+    const struct mmt_bundle_template *templates =
+        (const void *) (mmt_bundle_target(bundle, 0) + header->num_targets);
+    const struct mmt_bundle_kernel *kernels =
+        (const void *) (templates + header->num_templates);
+    for (unsigned t = 0; t < header->num_targets; t++) {
+        const struct mmt_bundle_target *target = mmt_bundle_target(bundle, t);
+        const struct mmt_bundled in = { bundle, t };
+        CHECK(target->count > 1);
+        for (unsigned i = target->first; i < target->first + target->count; i++)
+            CHECK_EQ_INT(mmt_bundle_find(&in, kernels[i].key), i);
+    }
+    mmt_bundle_close(bundle);
+}
+
 static void test_runs(void)
 {
     static const struct {
@@ -221,6 +244,7 @@ static void test_runs(void)
         { 86, 0, 80, false },
         { 90, MMT_BUNDLE_ARCH_SPECIFIC, 90, true },
         { 100, MMT_BUNDLE_ARCH_SPECIFIC, 103, false },
+        { 90, MMT_BUNDLE_PTX, 90, true },
         { 90, MMT_BUNDLE_PTX, 120, true },
         { 90, MMT_BUNDLE_PTX, 89, false },
         { 0, MMT_BUNDLE_OPENCL, 90, false },
@@ -234,8 +258,14 @@ static void test_runs(void)
     struct mmt_caps made_on = { .dialect = MMT_OPENCL_C, .driver = "1" }, here = made_on;
     const struct mmt_bundle_target target = { .flags = MMT_BUNDLE_OPENCL };
     CHECK(mmt_bundle_runs(&target, &made_on, &here));
-    snprintf(here.driver, sizeof here.driver, "2");
-    CHECK(!mmt_bundle_runs(&target, &made_on, &here));
+    char *const words[] = { here.name, here.driver, here.compiler };
+    for (int i = 0; i < 3; i++) {
+        const char was = *words[i];
+        *words[i] = '2';
+        CHECK(!mmt_bundle_runs(&target, &made_on, &here));
+        *words[i] = was;
+    }
+    CHECK(mmt_bundle_runs(&target, &made_on, &here));
 }
 
 /* ---- damage ---------------------------------------------------------------------- */
@@ -453,6 +483,7 @@ int main(void)
     test_foreign(&bundle);
     test_foreign_code(&bundle);
     test_runs();
+    test_found(&bundle);
     test_changed_file(&bundle);
     test_damage(&bundle);
     test_pointers(&bundle);

@@ -150,15 +150,22 @@ static void test_next_of_profile(void)
     mmt_device_close(device);
 }
 
+/* The error is of the one that was tried first. */
 static void test_nothing_left(void)
 {
-    mmt_device *device = open_refusing(NULL, NULL, 1000, MMT_ERROR_DEVICE);
+    mmt_device *device = open_refusing(NULL, NULL, 2, MMT_ERROR_DEVICE);
+    char other[512], said[1024];
     mmt_error err = { 0 };
 
+    make_plan(device, NULL, other, said);
+    mmt_device_close(device);
+    device = open_refusing(NULL, NULL, 1000, MMT_ERROR_DEVICE);
     CHECK(!mmt_plan_create(device, NULL, square(), NULL, &err));
     CHECK(err.status == MMT_ERROR_DEVICE && err.native == -5);
     CHECK(strstr(err.text, "TILE_M=") && strstr(err.text, ": too much for this driver"));
     CHECK(driver.asked > 2);
+    err.text[strcspn(err.text, ":")] = '\0';
+    CHECK(strstr(said, err.text));
     mmt_device_close(device);
 }
 

@@ -61,10 +61,11 @@ static double get(enum type type, const void *data, size_t i)
                        : of_half(((const cl_half *) data)[i]);
 }
 
-/* From -2 to 2. */
+/* From -2 to 2, without a period, so that no place can be taken for another. */
 static double number(size_t i, size_t salt)
 {
-    return (double) ((i * 7 + salt * 13 + i / 5) % 5) - 2;
+    const uint64_t mixed = (uint64_t) (i + salt * MOST) * 0x9e3779b97f4a7c15;
+    return (double) ((mixed >> 32) * 5 >> 32) - 2;
 }
 
 /* ---- matrices -----------------------------------------------------------------------
@@ -204,6 +205,7 @@ static void test_products(struct matrix m[3])
         { .m = 5, .n = 7, .k = 3, .alpha = 1, .beta = 0 },
         { .m = 33, .n = 18, .k = 21, .alpha = 2, .beta = 0.5, .a = 3, .b = 5, .c = 1 },
     };
+    static const double betas[] = { 0.5, 1, -1, -0.5 };
     cl_command_queue queue = make_queue(0);
 
     /* All ways of one type, and each layout and transpose of the others. */
@@ -211,6 +213,7 @@ static void test_products(struct matrix m[3])
         for (int bits = 0; bits < 16; bits += type == S ? 1 : 5) {
             struct product p = products[bits & 1];
             p.type = type;
+            p.beta = p.beta ? betas[bits / 2 % 4] : 0;
             p.layout = bits & 2 ? CLBLAST_ROW_MAJOR : CLBLAST_COLUMN_MAJOR;
             p.trans_a =
                 bits & 4 ? bits & 1 ? CLBLAST_YES : CLBLAST_CONJUGATE : CLBLAST_NO;
@@ -260,13 +263,16 @@ static void try_list(const struct product *p, const size_t offsets[3][BATCH],
 
 static void test_lists(struct matrix m[3], cl_command_queue_properties properties)
 {
-    static const float ones[BATCH] = { 1, 1, 1 }, others[BATCH] = { 2, -1, 3 };
+    static const float ones[BATCH] = { 1, 1, 1 }, others[BATCH] = { 2, -1, 3 },
+                       last[BATCH] = { 1, 1, -1 };
     static const size_t even[3][BATCH] = { { 4, 204, 404 },
                                            { 0, 0, 0 },
                                            { 9, 309, 609 } };
     static const size_t odd[3][BATCH] = { { 500, 1, 260 },
                                           { 7, 0, 90 },
                                           { 800, 0, 301 } };
+    /* Of one matrix alone: the last step is another, and all go down. */
+    static const size_t others_of[2][BATCH] = { { 4, 304, 804 }, { 700, 350, 0 } };
     cl_command_queue queue = make_queue(properties);
 
     for (int layout = CLBLAST_ROW_MAJOR; layout <= CLBLAST_COLUMN_MAJOR; layout++) {
@@ -279,6 +285,14 @@ static void test_lists(struct matrix m[3], cl_command_queue_properties propertie
         lay_out(&p, 2);
         try_list(&p, even, ones, ones, m, queue);
         try_list(&p, even, others, ones, m, queue);
+        try_list(&p, even, last, ones, m, queue);
+        try_list(&p, even, ones, last, m, queue);
+        for (int which = 0; which < 6; which++) {
+            size_t offsets[3][BATCH];
+            memcpy(offsets, even, sizeof offsets);
+            memcpy(offsets[which / 2], others_of[which % 2], sizeof *offsets);
+            try_list(&p, offsets, ones, ones, m, queue);
+        }
         try_list(&p, odd, ones, others, m, queue);
         p.lda = p.ldb = 2; /* lines overlap, as windows that slide do */
         try_list(&p, odd, others, ones, m, queue);
@@ -396,6 +410,37 @@ static void test_cpp(struct matrix m[3])
 /* ---- wrong arguments
  * ----------------------------------------------------------------------- */
 
+/* Each matrix of a batch must be in its buffer, whichever is the last there; lines of C
+ * may not overlap. Who passes the other triangle or transpose is not served. */
+static void test_wrong_batches(struct matrix m[3], cl_command_queue *queue)
+{
+    static const size_t first[2] = { 0, 0 }, largest[2] = { MOST - 15, 0 };
+    static const float ones[2] = { 1, 1 };
+    const int row = CLBLAST_ROW_MAJOR, no = CLBLAST_NO;
+    static const struct {
+        const size_t *a;
+        size_t ldc;
+        int code;
+    } lists[] = { { largest, 4, CLBLAST_INSUFFICIENT_MEMORY_A },
+                  { first, 3, CLBLAST_INVALID_LEAD_DIM_C } };
+
+    for (int i = 0; i < 2; i++)
+        CHECK_EQ_INT(CLBlastSgemmBatched(row, no, no, 4, 4, 4, ones, m[0].buffer,
+                                         lists[i].a, 4, m[1].buffer, first, 4, ones,
+                                         m[2].buffer, first, lists[i].ldc, 2, queue,
+                                         NULL),
+                     lists[i].code);
+    CHECK_EQ_INT(CLBlastSgemmStridedBatched(row, no, no, 4, 4, 4, 1, m[0].buffer, 0, 4, 0,
+                                            m[1].buffer, 0, 4, MOST - 15, 0, m[2].buffer,
+                                            0, 4, 16, 2, queue, NULL),
+                 CLBLAST_INSUFFICIENT_MEMORY_B);
+    for (int i = 0; i < 2; i++)
+        CHECK_EQ_INT(CLBlastSsyrk(row, i ? CLBLAST_LOWER : CLBLAST_UPPER,
+                                  i ? CLBLAST_YES : CLBLAST_NO, 4, 4, 1, m[0].buffer, 0,
+                                  4, 0, m[2].buffer, 0, 4, queue, NULL),
+                     CLBLAST_NOT_SERVED);
+}
+
 /* What each is answered, where all before it in CLBlast's order are right. */
 static void test_wrong(struct matrix m[3])
 {
@@ -466,6 +511,7 @@ static void test_wrong(struct matrix m[3])
                                                 m[1].buffer, 0, 5, 0, 0, m[2].buffer, 0,
                                                 5, 0, batch, &queue, NULL),
                      batch ? CLBLAST_INVALID_DIMENSION : CLBLAST_INVALID_BATCH_COUNT);
+    test_wrong_batches(m, &queue);
     CHECK(!clFinish(queue));
     clReleaseCommandQueue(queue);
 }

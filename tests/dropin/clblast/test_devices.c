@@ -1,5 +1,8 @@
 /* What is kept for a device: one for each context and device, workspaces that no two
- * queues use at once, and clearing while calls are on their way. */
+ * queues use at once, also where calls get them, and clearing while calls are on their
+ * way. */
+#define MMT_OPENCL_API_BARE /* the test calls OpenCL by itself */
+#include "device/opencl_api.h"
 #include "dropin/clblast/call.h"
 #include "tests/support/test.h"
 
@@ -27,6 +30,23 @@ static cl_event make_gate(void)
     return gate;
 }
 
+/* Whose it was before the last one has no claim to it. */
+static void test_last_queue(struct mmt_clblast_device *device, cl_command_queue one,
+                            cl_command_queue two)
+{
+    cl_event gate = make_gate();
+    struct mmt_clblast_workspace *free_one = borrow(device, one, 16 * KIB); /* new */
+    mmt_clblast_give_back(device, free_one, NULL);
+    struct mmt_clblast_workspace *taken = borrow(device, two, 16 * KIB);
+    CHECK(taken == free_one);
+    mmt_clblast_give_back(device, taken, gate);
+    struct mmt_clblast_workspace *other = borrow(device, one, KIB);
+    CHECK(other != taken);
+    mmt_clblast_give_back(device, other, NULL);
+    CHECK(!clSetUserEventStatus(gate, CL_COMPLETE));
+    clReleaseEvent(gate);
+}
+
 static void test_workspaces(struct mmt_clblast_device *device)
 {
     const cl_command_queue one = (cl_command_queue) &context;
@@ -48,6 +68,7 @@ static void test_workspaces(struct mmt_clblast_device *device)
 
     CHECK(!clSetUserEventStatus(gate, CL_COMPLETE));
     clReleaseEvent(gate);
+    test_last_queue(device, one, two);
     struct mmt_clblast_workspace *larger = borrow(device, two, 64 * KIB);
     mmt_clblast_give_back(device, larger, NULL);
     mmt_clblast_give_back(device, second, NULL);
@@ -84,6 +105,101 @@ static void test_same_queue(struct mmt_clblast_device *device)
     }
 }
 
+/* ---- calls with a workspace ---------------------------------------------------------
+ */
+
+static struct mmt_opencl_api real;
+static cl_command_queue noted;
+static cl_event first; /* that the first command on that queue waits for */
+static int commands;
+
+static void note(cl_command_queue queue, cl_uint count, const cl_event *events)
+{
+    if (queue == noted && !commands++)
+        first = count ? events[0] : NULL;
+}
+
+static cl_int CL_API_CALL enqueue_kernel(cl_command_queue queue, cl_kernel kernel,
+                                         cl_uint dimensions, const size_t *offset,
+                                         const size_t *global, const size_t *local,
+                                         cl_uint count, const cl_event *events,
+                                         cl_event *event)
+{
+    note(queue, count, events);
+    return real.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local,
+                                       count, events, event);
+}
+
+static cl_int CL_API_CALL enqueue_barrier(cl_command_queue queue, cl_uint count,
+                                          const cl_event *events, cl_event *event)
+{
+    note(queue, count, events);
+    return real.clEnqueueBarrierWithWaitList(queue, count, events, event);
+}
+
+/* What it gets a workspace for waits for what used that last. */
+static void try_call(struct mmt_clblast_device *device, cl_command_queue *queue,
+                     cl_mem buffer, enum mmt_clblast_routine routine)
+{
+    enum { SIZE = 32, ROOM = 1 << 20 };
+    static const size_t offsets[] = { 0, SIZE * SIZE, 3 * SIZE * SIZE };
+    static const float ones[] = { 1, 1, 1 };
+    const struct mmt_clblast_matrix matrix = { buffer, offsets, SIZE, 0 };
+    cl_event gate = make_gate(), done = NULL;
+    const struct mmt_clblast_call call = {
+        .routine = routine,
+        .type = MMT_F32,
+        .layout = CLBLAST_ROW_MAJOR,
+        .trans_a = CLBLAST_NO,
+        .trans_b = CLBLAST_NO,
+        .triangle = CLBLAST_LOWER,
+        .m = SIZE,
+        .n = SIZE,
+        .k = SIZE,
+        .batch = routine == MMT_CLBLAST_BATCHED ? 3 : 1,
+        .alphas = ones,
+        .betas = ones,
+        .a = matrix,
+        .b = matrix,
+        .c = matrix,
+        .queue = queue,
+        .event = &done,
+    };
+    int code;
+
+    mmt_clblast_give_back(device, borrow(device, *queue, ROOM), gate);
+    commands = 0;
+    noted = *queue;
+    CHECK(mmt_clblast_serve(&call, &code) && !code);
+    CHECK(commands && first == gate);
+    struct mmt_clblast_workspace *used = borrow(device, *queue, ROOM);
+    CHECK(used->after == done);
+    mmt_clblast_give_back(device, used, NULL);
+    CHECK(!clSetUserEventStatus(gate, CL_COMPLETE));
+    CHECK(!clWaitForEvents(1, &done));
+    clReleaseEvent(done);
+    clReleaseEvent(gate);
+}
+
+static void test_calls(struct mmt_clblast_device *device)
+{
+    cl_int code;
+    cl_command_queue queue =
+        clCreateCommandQueue(context, id, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &code);
+    cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, 1 << 16, NULL, &code);
+
+    real = mmt_opencl_api;
+    mmt_opencl_api.clEnqueueNDRangeKernel = enqueue_kernel;
+    mmt_opencl_api.clEnqueueBarrierWithWaitList = enqueue_barrier;
+    if (CHECK(queue && buffer)) {
+        try_call(device, &queue, buffer, MMT_CLBLAST_GEMM);
+        try_call(device, &queue, buffer, MMT_CLBLAST_BATCHED);
+    }
+    mmt_opencl_api = real;
+    clReleaseMemObject(buffer);
+    clReleaseCommandQueue(queue);
+}
+
 static void test_devices(void)
 {
     struct mmt_clblast_device *first = mmt_clblast_hold(context, id, &err);
@@ -96,7 +212,15 @@ static void test_devices(void)
     mmt_clblast_let_go(first);
     mmt_clblast_let_go(second);
     mmt_clblast_let_go(third);
+
+    cl_context elsewhere = clCreateContext(NULL, 1, &id, NULL, NULL, NULL);
+    first = mmt_clblast_hold(context, id, &err);
+    second = mmt_clblast_hold(elsewhere, id, &err);
+    CHECK(first && second && first != second);
+    mmt_clblast_let_go(first);
+    mmt_clblast_let_go(second);
     mmt_clblast_clear();
+    CHECK(!clReleaseContext(elsewhere));
     mmt_clblast_clear();
 }
 
@@ -114,8 +238,10 @@ int main(void)
     context = clCreateContext(NULL, 1, &id, NULL, NULL, &code);
     test_devices();
     struct mmt_clblast_device *device = mmt_clblast_hold(context, id, &err);
-    if (CHECK(device))
+    if (CHECK(device)) {
         test_workspaces(device);
+        test_calls(device);
+    }
     mmt_clblast_clear();
     mmt_clblast_let_go(device);
     device = mmt_clblast_hold(context, id, &err);
