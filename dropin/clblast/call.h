@@ -76,7 +76,7 @@ struct mmt_clblast_workspace *mmt_clblast_borrow(struct mmt_clblast_device *devi
                                                  mmt_error *err);
 
 /* Gives it back; what uses it is done when the event is, of which it takes over one
- * reference. NULL: nothing was queued. */
+ * reference. NULL: nothing uses it. */
 void mmt_clblast_give_back(struct mmt_clblast_device *device,
                            struct mmt_clblast_workspace *workspace, cl_event done);
 

@@ -293,6 +293,8 @@ static mmt_status execute_with_workspace(const struct job *job, const mmt_plan *
         clRetainEvent(done);
         *job->call->event = done;
     }
+    if (status) /* some of its launches may be queued */
+        clFinish(job->queue);
     mmt_clblast_give_back(job->device, workspace, done);
     return status;
 }
