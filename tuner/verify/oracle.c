@@ -5,6 +5,12 @@
 
 #include "tuner/verify/oracle.h"
 
+/* The least number of a type that all devices have. */
+static double least_normal(mmt_type type)
+{
+    return ldexp(1, 2 - (1 << (mmt_type_format(type).exponent - 1)));
+}
+
 /* A row of A or a column of B: elements at equal steps. */
 struct line {
     const void *data;
@@ -118,7 +124,10 @@ static struct dot dot_f64(struct line a, struct line b, int64_t k)
     return (struct dot){ sum, size, 0, over };
 }
 
-static struct dot dot_16_bits(struct line a, struct line b, int64_t k, const float *table)
+/* Its products count for the error of the sum as if no factor were below the least normal
+ * number: matrix units align them by the exponents of the factors, and 0 has that one. */
+static struct dot dot_16_bits(struct line a, struct line b, int64_t k, const float *table,
+                              double least)
 {
     const uint16_t *x = a.data;
     const uint16_t *y = b.data;
@@ -126,11 +135,11 @@ static struct dot dot_16_bits(struct line a, struct line b, int64_t k, const flo
     int over = 0;
 
     for (int64_t p = 0; p < k; p++) {
-        double product =
-            (double) table[x[place_on_line(&a, p)]] * table[y[place_on_line(&b, p)]];
-        sum += product;
-        size += fabs(product);
-        over |= beyond(product, FLT_MAX);
+        const double left = table[x[place_on_line(&a, p)]];
+        const double right = table[y[place_on_line(&b, p)]];
+        sum += left * right;
+        size += fmax(fabs(left), least) * fmax(fabs(right), least);
+        over |= beyond(left * right, FLT_MAX);
     }
     return (struct dot){ sum, size, 0, over };
 }
@@ -157,7 +166,7 @@ static struct dot dot_of(mmt_type type, struct line a, struct line b, int64_t k)
     const float *table = mmt_number_table(type);
 
     if (table)
-        return mmt_type_size(type) == 2 ? dot_16_bits(a, b, k, table)
+        return mmt_type_size(type) == 2 ? dot_16_bits(a, b, k, table, least_normal(type))
                                         : dot_8_bits(a, b, k, table);
     return type == MMT_F64    ? dot_f64(a, b, k)
            : type == MMT_TF32 ? dot_tf32(a, b, k)
@@ -257,12 +266,6 @@ static long double exponent_of(mmt_activation activation, long double x)
            : activation == MMT_GELU_TANH ? fabsl(1.6L * x) + fabsl(0.0714L * x * x * x)
            : activation == MMT_SILU      ? fabsl(x)
                                          : 0;
-}
-
-/* The least number of a type that all devices have. */
-static long double least_normal(mmt_type type)
-{
-    return ldexpl(mmt_number_tiny(type), mmt_type_format(type).fraction + 1);
 }
 
 /* Of a smooth activation of x, which may be off by `bound`: the power of e to some units
