@@ -10,7 +10,7 @@
 #include "base/problem.h"
 #include "base/text.h"
 
-enum { MMT_MAX_KNOBS = 24, MMT_MAX_VALUES = 20, MMT_MAX_HELPERS = 7 };
+enum { MMT_MAX_KNOBS = 24, MMT_MAX_VALUES = 32, MMT_MAX_HELPERS = 7 };
 
 /* One knob: a macro of the kernel file and the values it may have. A knob whose values
  * are words (SHARED_LAYOUT plain | pad | swap | xor) has `names`, one for each value;
@@ -31,6 +31,16 @@ struct mmt_knob {
     {                                                                                    \
         name, what, MMT_COUNT_VALUES(__VA_ARGS__), { __VA_ARGS__ }, NULL, false, 0       \
     }
+
+/* Values that are a range: so many from `first` on, `step` apart. */
+#define MMT_RANGE_8(first, step)                                                         \
+    (first), (first) + (step), (first) + 2 * (step), (first) + 3 * (step),               \
+        (first) + 4 * (step), (first) + 5 * (step), (first) + 6 * (step),                \
+        (first) + 7 * (step)
+#define MMT_RANGE_32(first, step)                                                        \
+    MMT_RANGE_8(first, step), MMT_RANGE_8((first) + 8 * (step), step),                   \
+        MMT_RANGE_8((first) + 16 * (step), step),                                        \
+        MMT_RANGE_8((first) + 24 * (step), step)
 
 /* The first of the values, a 0, is auto: resolved for each problem. */
 #define MMT_KNOB_AUTO(name, what, ...)                                                   \

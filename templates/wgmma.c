@@ -5,7 +5,8 @@
 #include "templates/wgmma_starts.h"
 
 static const char *const schedule_names[] = { "cooperative", "pingpong" };
-static const char *const cluster_names[] = { "1x1", "2x1", "1x2", "4x1", "1x4" };
+static const char *const cluster_names[] = { "1x1", "2x1", "1x2", "4x1",
+                                             "1x4", "2x2", "4x2", "2x4" };
 static const char *const scheduler_names[] = { "persistent", "balanced", "data_parallel",
                                                "stream_k" };
 static const char *const raster_names[] = { "rows", "columns", "hilbert" };
@@ -15,11 +16,11 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [PACK_A] = MMT_KNOB("PACK_A", "A may be unaligned, and is packed first", 0, 1),
     [PACK_B] = MMT_KNOB("PACK_B", "B may be unaligned, and is packed first", 0, 1),
     [TILE_M] = MMT_KNOB("TILE_M", "rows of a tile", 64, 128, 192, 256),
-    [TILE_N] = MMT_KNOB("TILE_N", "columns of a tile", 8, 16, 32, 48, 64, 80, 96, 112,
-                        128, 144, 160, 176, 192, 208, 224, 256),
+    [TILE_N] = MMT_KNOB("TILE_N", "columns of a tile", MMT_RANGE_32(8, 8)),
     [TILE_K_BYTES] =
         MMT_KNOB("TILE_K_BYTES", "depth of a stage along k, in bytes", 128, 256),
-    [STAGES] = MMT_KNOB("STAGES", "stages of the pipeline", 2, 3, 4, 5, 6, 7, 8, 10, 12),
+    [STAGES] = MMT_KNOB("STAGES", "stages of the pipeline", MMT_RANGE_8(2, 1),
+                        MMT_RANGE_8(10, 1)),
     [CONSUMERS] = MMT_KNOB("CONSUMERS", "warpgroups that multiply", 1, 2, 3),
     [SCHEDULE] = { "SCHEDULE",
                    "how warpgroups share the work",
@@ -28,8 +29,8 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
                    schedule_names },
     [CLUSTER] = { "CLUSTER",
                   "tiles of blocks that share what they fetch",
-                  5,
-                  { ALONE, BELOW, BESIDE, FOUR_BELOW, FOUR_BESIDE },
+                  8,
+                  { ALONE, BELOW, BESIDE, FOUR_BELOW, FOUR_BESIDE, SQUARE, HIGH, WIDE },
                   cluster_names },
     [CLUSTER_K] =
         MMT_KNOB("CLUSTER_K", "blocks of a cluster that share a tile", 1, 2, 4, 8),

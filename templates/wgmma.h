@@ -16,7 +16,16 @@ enum {
 enum { COOPERATIVE, PINGPONG };
 enum { PERSISTENT, BALANCED, DATA_PARALLEL, STREAM_K };
 enum { ROWS, COLUMNS, HILBERT };
-enum { ALONE = 11, BELOW = 21, BESIDE = 12, FOUR_BELOW = 41, FOUR_BESIDE = 14 };
+enum {
+    ALONE = 11,
+    BELOW = 21,
+    BESIDE = 12,
+    FOUR_BELOW = 41,
+    FOUR_BESIDE = 14,
+    SQUARE = 22,
+    HIGH = 42,
+    WIDE = 24
+};
 
 /* ---- what the kernel file derives too -----------------------------------------------
  */

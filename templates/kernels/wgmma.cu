@@ -183,15 +183,28 @@ DEVICE_FN job hear(const pipeline &pipe, unsigned number)
 
 // ---- the producer ---------------------------------------------------------------------
 
-// Fetch one of `parts` equal parts of the tile that begins at `line` and `depth`, for
-// that many blocks from the one of rank `first` on; of f32 that of each slice. `z` is the matrix
-// that the map has there: of the first slices, where there are several.
+// The blocks that share what this one needs of left, side by side with it in the cluster, and those
+// that share what it needs of right: a bit for each rank; 0: it is alone.
+DEVICE_FN int blocks_beside(const problem &p)
+{
+    return CLUSTER_N > 1 ? ((1 << MATES) - 1) / ((1 << CLUSTER_M) - 1)
+                               << (p.mates + p.mate % CLUSTER_M)
+                         : 0;
+}
+DEVICE_FN int blocks_below(const problem &p)
+{
+    return CLUSTER_M > 1 ? ((1 << CLUSTER_M) - 1) << (p.mates + p.mate / CLUSTER_M * CLUSTER_M)
+                         : 0;
+}
+
+// Fetch one of `parts` equal parts of the tile that begins at `line` and `depth`, for these
+// `blocks`; of f32 that of each slice. `z` is the matrix that the map has there: of the first
+// slices, where there are several.
 DEVICE_FN void fetch(unsigned to, const tensor_map *map, int line, int depth, int z,
-                     unsigned barrier, int part, int parts, int first, int tile,
+                     unsigned barrier, int part, int parts, int blocks, int tile,
                      bool deep)
 {
     const int lines = LINES(tile, deep) / parts;
-    const int blocks = parts > 1 ? ((1 << parts) - 1) << first : 0;
     const int x = deep ? depth : line, y = (deep ? line : depth) + part * lines;
 
     UNROLL
@@ -226,9 +239,9 @@ DEVICE_FN void fetch_piece(const problem &p, const pipeline &pipe, const piece &
         tell(pipe, number, job);
         barrier_expect(full, BYTES_STAGE);
         fetch(stage, left, at.row, k, BLOCK_Z * SLICES + first.left, full, p.mate / CLUSTER_M,
-              CLUSTER_N, p.mates, TILE_M, LEFT_DEEP);
+              CLUSTER_N, blocks_beside(p), TILE_M, LEFT_DEEP);
         fetch(stage + BYTES_LEFT, right, at.column, k, BLOCK_Z * SLICES + first.right, full,
-              p.mate % CLUSTER_M, CLUSTER_M, p.mates, TILE_N, RIGHT_DEEP);
+              p.mate % CLUSTER_M, CLUSTER_M, blocks_below(p), TILE_N, RIGHT_DEEP);
     }
 }
 
