@@ -61,7 +61,7 @@ static jmp_buf scheduler;
 static struct meeting barrier, warps[MAX_THREADS / WARP];
 static void *brought[MAX_THREADS];
 static struct counter counters[MAX_COUNTERS];
-static bool late;
+static unsigned drawn;
 static char complaint[160];
 
 static void complain(const char *what, unsigned at, int bytes)
@@ -74,11 +74,22 @@ static void complain(const char *what, unsigned at, int bytes)
 
 /* ---- meeting --------------------------------------------------------------------- */
 
+static void land_first(struct thread *of);
+
+static unsigned draw_below(unsigned count)
+{
+    drawn = drawn * 1664525u + 1013904223u;
+    return (drawn >> 16) % count;
+}
+
+/* Now and then a copy lands meanwhile. */
 static void wait_for(const struct meeting *meeting)
 {
     struct thread *me = &threads[current];
     me->at = meeting, me->times = meeting->times;
     coroutine_leave(&me->coroutine, scheduler);
+    if (me->first < me->last && draw_below(64) == 0)
+        land_first(me);
 }
 
 /* Whether all are here now; then it has happened once more. */
@@ -144,7 +155,7 @@ void emulate_copy(unsigned to, const void *from, int count, int size)
             complain("cp.async over a barrier", to, size);
     if (complaint[0])
         return;
-    if (!late)
+    if (draw_below(2))
         arrive(&copy);
     else if (me->last - me->first < MAX_COPIES)
         me->copies[me->last++ % MAX_COPIES] = copy;
@@ -155,6 +166,12 @@ void emulate_copy(unsigned to, const void *from, int count, int size)
 void emulate_end_group(void)
 {
     threads[current].group++;
+}
+
+static void land_first(struct thread *of)
+{
+    arrive(&of->copies[of->first++ % MAX_COPIES]);
+    count_arrivals(of);
 }
 
 void emulate_await(int behind)
@@ -227,8 +244,7 @@ void emulate_count_copied(unsigned at)
         me->arrivals[me->last_arrival++ % MAX_ARRIVALS] = mine;
     else
         complain("more arrivals wait than are emulated", at, 8);
-    if (!late)
-        count_arrivals(me);
+    count_arrivals(me);
 }
 
 void emulate_counter_wait(unsigned at, unsigned parity)
@@ -342,7 +358,6 @@ const char *emulate_run(const struct emulate_launch *what)
 
     launch = what;
     complaint[0] = 0;
-    late = turn % 2 == 0;
     gridDim = (struct emulate_index){ g[0], g[1], g[2] };
     blockDim = (struct emulate_index){ b[0], b[1], b[2] };
     if (!make_threads(b[0] * b[1] * b[2]))
@@ -351,7 +366,7 @@ const char *emulate_run(const struct emulate_launch *what)
                  b[1], b[2], MAX_THREADS);
     for (unsigned i = 0; i < g[0] * g[1] * g[2] && !complaint[0]; i++) {
         blockIdx = (struct emulate_index){ i % g[0], i / g[0] % g[1], i / g[0] / g[1] };
-        run_block(turn / 2 % 2);
+        run_block(turn % 2);
     }
     return complaint[0] ? complaint : NULL;
 }

@@ -17,8 +17,8 @@ struct emulate_launch {
 };
 
 /* Runs all blocks, one after the other. From one launch to the next it changes in which
- * order threads take turns, and whether cp.async copies at once or as late as it may.
- * NULL, or one sentence: what went wrong. */
+ * order threads take turns; each cp.async copies at once or as late as it may, as is
+ * drawn. NULL, or one sentence: what went wrong. */
 const char *emulate_run(const struct emulate_launch *launch);
 
 #endif

@@ -21,7 +21,7 @@ void emulate_barrier(void);
 void emulate_warp(void (*together)(void *const brought[32]), void *mine);
 
 /* cp.async: `count` bytes and zeros up to `size`. They arrive at once, or not before they
- * are awaited, as the launch has it. `to` counts from the start of shared memory. */
+ * are awaited, as is drawn. `to` counts from the start of shared memory. */
 void emulate_copy(unsigned to, const void *from, int count, int size);
 void emulate_end_group(void);
 void emulate_await(int behind);
