@@ -45,12 +45,16 @@ MANY_PARTS = (SMALL, dict(SPLIT_K=12), 'gemm bf16 nn 72x40x1000', 1, 0)
 BYTES = dict(PACK_A=1, PACK_B=1, EPILOGUE_STAGES=0, STAGES=2)   # i32 as four of them, with a sum for each weight
 ONE = dict(BYTES, TILE_N=112, STAGES=3)   # or with one, in passes
 WEIGHTS = (WIDE, BYTES, 'gemm i32 nn 136x136x200 lda=203', 3, -2)
+MORE_WEIGHTS = (WIDE, BYTES, 'gemm i32 nn 136x136x840', 1, 0)
 PASSES = (WIDE, ONE, 'gemm i32 nn 136x136x200 lda=203', 3, -2)
 CUT_PASSES = (SMALL, dict(ONE, TILE_SCHEDULER='stream_k'), 'gemm i32 nt 264x216x457', 1, 1)
 TO_SUM_UP = (SMALL, dict(APART, SPLIT_K=2), 'gemm f32 tt 71x40x200', 1, 1)
 BY_ROWS = (WIDE, dict(PACK_A=1, PACK_B=1, EPILOGUE_STAGES=0, TILE_N=80), 'gemm bf16 nn 200x243x72', 2, -1)
 BY_COLUMNS = (WIDE, dict(APART, SWAP=1, TILE_N=48), 'gemm f32 nt 101x200x72 ldc=202', 1, 0)
 THREE_PIECES = (WIDE, dict(TILE_N=96, EPILOGUE_STAGES=2), 'gemm f16 nt 840x600x200', 1, 0)
+FLOATS = (SMALL, dict(SWAP=1, TRANSPOSE_IN_REGISTERS=1, WGMMA_PENDING=1), 'gemm tf32 nn 40x72x100 bias=column', 2, -1)
+TOGETHER = (WIDE, dict(CLUSTER='2x1'), 'gemm bf16 nn 600x200x200 lda=208 ldc=208', 2, -1)
+NOTHING = (SMALL, dict(TILE_SCHEDULER='stream_k'), 'gemm bf16 nn 264x264x0', 1, 2)
 CASES = [
     SLICES_OF_F32, WEIGHTS, PASSES, CUT_PASSES, TO_SUM_UP, MANY_PARTS, BY_ROWS, BY_COLUMNS, THREE_PIECES, SHARED, IN_TURN, IN_RUNS, PACKED, WHOLE, LATE, PROMOTED, UNITS, TURNED,
     (SMALL, dict(), 'gemm bf16 nn 72x40x136', 1, 0),
@@ -294,7 +298,7 @@ FAULTS = [
     ("a patch's lower rows are written over its upper ones", BY_COLUMNS, '(SWAP ? i % 4 * 4 : 0)', '0'),
     ('nor is it summed up anew from parts', TO_SUM_UP, '        if (!all_finite(x, 2))',
      '        if (false)'),
-    ('a stage is released while its last products are under way', WEIGHTS, '        AWAIT_WGMMA(WGMMA_PENDING);',
+    ('a stage is released while its last products are under way', MORE_WEIGHTS, '        AWAIT_WGMMA(WGMMA_PENDING);',
      '        AWAIT_WGMMA(WGMMA_PENDING + 1);'),
     ('bytes stand as they were', WEIGHTS, '    turn(words);', ''),
     ('bytes are multiplied with the wrong ones', PASSES, '{ both - pass, pass }', '{ both - pass, both }'),
@@ -303,6 +307,22 @@ FAULTS = [
     ('all products have one weight', PASSES, '        shift(acc);', ''),
     ('a pass goes on where the one before it ended', PASSES, 'stage % stages_of_pass(p)', 'stage'),
     ("a piece's first pass is the tile's", CUT_PASSES, 'end = -begin;', 'end = 0;'),
+    ('nobody waits for a stage', RING, '    barrier_wait(full(pipe, at.stage), at.odd);', ''),
+    ('nobody waits for the stage of the next pass', FLAT, '                        await_stage(pipe, next);', '                        ;'),
+    ('half of a stage is waited for', LATE, 'barrier_expect(full, BYTES_STAGE)', 'barrier_expect(full, BYTES_STAGE / 2)'),
+    ('a stage is waited for by the wrong parity', LATE, 'number / STAGES % 2);', 'number / STAGES % 2 ^ 1);'),
+    ('barriers are not shown to TMA', TOGETHER, '    barriers_ready();', ''),
+    ('a block sends before its neighbour has barriers', TOGETHER, '    cluster_sync(BLOCKS);\n    PDL_WAIT();',
+     '    __syncthreads();\n    PDL_WAIT();'),
+    ('a block ends that others send to', TOGETHER, '    cluster_sync(BLOCKS);   // nothing', '    // nothing'),
+    ('TMA does not see what it stores', LATE, '    shared_ready();\n    group_sync(group);\n', '    group_sync(group);\n'),
+    ('where a tile begins is heard when its stage is free', IN_TURN, '        const job job = hear(pipe, number - 1);\n'
+     '        release(p, pipe, number - 1, lane);', '        release(p, pipe, number - 1, lane);\n'
+     '        const job job = hear(pipe, number - 1);'),
+    ('a stage of nothing is told of before it is free', NOTHING, '        await_free(pipe, number);\n        tell(pipe, number, job);\n'
+     '        barrier_arrive', '        tell(pipe, number, job);\n        barrier_arrive'),
+    ('registers are filled that are still multiplied', FLOATS, '        AWAIT_WGMMA(1);\n        fence_words(back);', ''),
+    ('registers are not fenced', LATE, '    wgmma_begin();\n    UNROLL\n    for (int both', '    UNROLL\n    for (int both'),
     ('a piece takes the sums of another', LATE, '[p % PIECES * (PIECE_N / 4)]',
      '[(p + 1) % PIECES * (PIECE_N / 4)]'),
 ]

@@ -1,6 +1,7 @@
-// The words of templates/kernels/hopper.h, done by hand on a host: see machine.h. Fences
-// order nothing, as coroutines run one at a time. What is copied in is there at once, but
-// what goes out and what the tensor cores are told is done when somebody waits for it.
+// The words of templates/kernels/hopper.h, done by hand on a host: see machine.h. As
+// coroutines run one at a time, fences order nothing: who misses one is told so. What is
+// copied in or out, and what the tensor cores are told, is in part done at once and in
+// part as late as it may be, as is drawn.
 
 struct alignas(64) tensor_map {
     const struct matrix *matrix;
@@ -26,22 +27,24 @@ DEVICE_FN unsigned own_thread(void)
 
 DEVICE_FN void barrier_init(unsigned barrier, int arrivals)
 {
-    *barrier_of(machine.coroutine->block, barrier) = { arrivals, arrivals, 0, 0 };
+    byte_of(machine.coroutine->block, barrier, 8);
+    machine.coroutine->block->barriers[barrier] = { arrivals, arrivals, 0, 0 };
+    machine.coroutine->block->ready = false;
 }
 
 DEVICE_FN void barrier_expect(unsigned barrier, unsigned bytes)
 {
-    barrier_count(barrier_of(machine.coroutine->block, barrier), 1, bytes);
+    arrive(barrier_of(machine.coroutine->block, barrier), bytes);
 }
 
 DEVICE_FN void barrier_arrive(unsigned barrier)
 {
-    barrier_count(barrier_of(machine.coroutine->block, barrier), 1, 0);
+    arrive(barrier_of(machine.coroutine->block, barrier), 0);
 }
 
 DEVICE_FN void barrier_arrive_at(unsigned barrier, int block)
 {
-    barrier_count(barrier_of(block_of(block), barrier), 1, 0);
+    arrive(barrier_of(block_of(block), barrier), 0);
 }
 
 DEVICE_FN void barrier_wait(unsigned barrier, unsigned parity)
@@ -50,7 +53,10 @@ DEVICE_FN void barrier_wait(unsigned barrier, unsigned parity)
         yield();
 }
 
-DEVICE_FN void barriers_ready(void) {}
+DEVICE_FN void barriers_ready(void)
+{
+    machine.coroutine->block->ready = true;
+}
 
 DEVICE_FN void cluster_sync(int blocks)
 {
@@ -71,19 +77,36 @@ DEVICE_FN void copy_in(unsigned to, const tensor_map *map, int x, int y, int z,
                        unsigned barrier, int blocks)
 {
     const int own = 1 << machine.coroutine->block->rank;
-    for (int rank = 0; (blocks ? blocks : own) >> rank; rank++)
-        if ((blocks ? blocks : own) >> rank & 1)
-            copy_box_in(block_of(rank), to, *map->matrix, x, y, z, barrier);
+    for (int rank = 0; (blocks ? blocks : own) >> rank; rank++) {
+        if (!((blocks ? blocks : own) >> rank & 1))
+            continue;
+        struct block *block = block_of(rank);
+        if (!block->ready)
+            give_up("TMA does not see the barrier at", barrier);
+        machine.boxes.push_back(
+            [=] { copy_box_in(block, to, *map->matrix, x, y, z, barrier); });
+        if (draw_below(2))
+            land_box();
+    }
 }
 
 DEVICE_FN void copy_out(const tensor_map *map, int x, int y, int z, unsigned from)
 {
-    machine.coroutine->copies.push_back(
-        [=] { copy_box_out(*map->matrix, x, y, z, from); });
+    const std::function<void()> copy = [=] { copy_box_out(*map->matrix, x, y, z, from); };
+    const bool at_once = draw_below(2);
+    if (at_once)
+        copy();
+    machine.coroutine->copies.push_back(at_once ? [] {} : copy);
 }
 
-#define AWAIT_COPIES_OUT(behind) await_work(machine.coroutine->copies, behind)
-DEVICE_FN void shared_ready(void) {}
+#define AWAIT_COPIES_OUT(behind) await_copies(behind)
+
+DEVICE_FN void shared_ready(void)
+{
+    for (unsigned at : machine.coroutine->written)
+        machine.coroutine->block->unseen[at] = 0;
+    machine.coroutine->written.clear();
+}
 
 // ---- shared memory
 // ----------------------------------------------------------------------
@@ -95,7 +118,7 @@ DEVICE_FN void load_in_order(unsigned *words, const void *place, int count)
 
 DEVICE_FN void store_word(unsigned to, unsigned word)
 {
-    memcpy(byte_of(machine.coroutine->block, to, sizeof(word)), &word, sizeof(word));
+    write_shared(to, &word, sizeof(word));
 }
 
 DEVICE_FN void store_words(unsigned to, uint2 words)
@@ -121,7 +144,7 @@ DEVICE_FN unsigned load_word_of(unsigned from, int block)
 DEVICE_FN void store_half(unsigned to, unsigned half)
 {
     const unsigned short bits = (unsigned short) half;
-    memcpy(byte_of(machine.coroutine->block, to, sizeof(bits)), &bits, sizeof(bits));
+    write_shared(to, &bits, sizeof(bits));
 }
 
 // A thread holds row lane / 4 and columns lane % 4 * 2 and the next of each matrix.
@@ -157,8 +180,12 @@ DEVICE_FN void store_matrices(unsigned to, unsigned a, unsigned b, unsigned c, u
 
 #define FEWER_REGISTERS(count)
 #define MORE_REGISTERS(count)
-#define AWAIT_WGMMA(behind) await_work(machine.coroutine->groups, behind)
-DEVICE_FN void wgmma_begin(void) {}
+#define AWAIT_WGMMA(behind) await_groups(behind)
+DEVICE_FN void wgmma_begin(void)
+{
+    machine.coroutine->begun = true;
+}
+
 template <typename T> DEVICE_FN void fence_register(T &) {}
 
 DEVICE_FN void wgmma_end(void)
@@ -169,6 +196,7 @@ DEVICE_FN void wgmma_end(void)
                 instruction();
         });
     machine.coroutine->instructions.clear();
+    machine.coroutine->begun = false;
 }
 
 // What an instruction adds up, and what becomes of it: of a float, the bits that do not
@@ -191,8 +219,12 @@ static real outer(inner x)
 // When it reads its operands is not known: each other one does at once, the rest at last.
 template <typename P> static void start_instruction(real *sum, bool add, P products)
 {
-    auto &instructions = machine.coroutine->instructions;
-    const bool at_once = instructions.size() % 2 == 0;
+    runner *own = machine.coroutine;
+    auto &instructions = own->instructions;
+    if (!own->begun)
+        give_up("registers are not fenced before an instruction, of",
+                (long) instructions.size());
+    const bool at_once = (own->started++ + own->thread / 32) % 2;
     instructions.push_back([=, early = at_once ? products() : std::vector<inner>()] {
         const std::vector<inner> all = at_once ? early : products();
         for (size_t s = 0; s < all.size(); s++)
@@ -300,8 +332,13 @@ DEVICE_FN void wgmma_turned(real *sum, int columns, int depth, const unsigned le
                size);
         return STAGED_TO_REAL(a);
     };
+    const auto mine = words[THREAD_X];
     start_instruction(sum, add, [=] {
         return multiply(columns, depth, element_of, right, right_deep);
+    });
+    machine.coroutine->instructions.push_back([=] {
+        if (memcmp(left, mine.data(), sizeof(mine)))
+            give_up("words are overwritten that are still multiplied, of", THREAD_X);
     });
 }
 

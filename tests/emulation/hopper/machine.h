@@ -40,13 +40,16 @@ struct byte_barrier {
 };
 
 struct meeting {
-    int here;
+    int here, threads;
     unsigned rounds;
 };
 
+// `ready`: what barrier_init wrote is seen by others; `unseen`: where words begin that
+// threads wrote and TMA does not see yet.
 struct block {
-    int index[3], rank, threads;
-    std::vector<unsigned char> shared;
+    int index[3], rank, threads, left;
+    bool ready;
+    std::vector<unsigned char> shared, unseen;
     std::map<unsigned, byte_barrier> barriers;
     meeting numbered[16];
     std::vector<meeting> warps;
@@ -59,8 +62,10 @@ struct runner : coroutine {
     std::unique_ptr<char[]> stack;
     struct block *block;
     int thread;
-    bool done;
+    unsigned started, waits; // instructions, and for groups, so far
+    bool done, begun;        // begun: instructions of the tensor cores may follow
     work instructions, groups, copies; // of the tensor cores and the engine, under way
+    std::vector<unsigned> written;     // since its last fence
 };
 
 static struct {
@@ -70,6 +75,8 @@ static struct {
     jmp_buf scheduler;
     meeting cluster_barrier;
     unsigned long events; // grows whenever somebody may go on
+    work boxes;           // on their way in
+    unsigned drawn;
     struct {
         int x, y, z;
     } grid;
@@ -87,10 +94,24 @@ static void yield(void)
     coroutine_leave(machine.coroutine, machine.scheduler);
 }
 
+static void let_others(void)
+{
+    machine.events++;
+    yield();
+}
+
+static unsigned draw_below(unsigned count)
+{
+    machine.drawn = machine.drawn * 1664525u + 1013904223u;
+    return (machine.drawn >> 16) % count;
+}
+
 static struct block *block_of(int rank)
 {
     if (rank < 0 || rank >= (int) machine.blocks.size())
         give_up("a cluster has no block of that rank", rank);
+    if (machine.blocks[rank]->left == 0)
+        give_up("a block is asked for that has ended, of rank", rank);
     return machine.blocks[rank].get();
 }
 
@@ -101,6 +122,14 @@ static unsigned char *byte_of(struct block *block, unsigned address, int size)
     if (address % size)
         give_up("not aligned in shared memory", address);
     return &block->shared[address - FIRST_BYTE];
+}
+
+static void write_shared(unsigned to, const void *from, int size)
+{
+    struct block *block = machine.coroutine->block;
+    memcpy(byte_of(block, to, size), from, size);
+    block->unseen[to - FIRST_BYTE] = 1;
+    machine.coroutine->written.push_back(to - FIRST_BYTE);
 }
 
 static unsigned address_of(struct block *block, const void *pointer)
@@ -115,6 +144,9 @@ static unsigned address_of(struct block *block, const void *pointer)
 static void meet(meeting *meeting, int threads, bool wait)
 {
     const unsigned round = meeting->rounds;
+    if (meeting->here && meeting->threads != threads)
+        give_up("threads meet that do not agree how many, one says", threads);
+    meeting->threads = threads;
     machine.events++;
     if (++meeting->here == threads) {
         meeting->here = 0;
@@ -136,8 +168,10 @@ static void numbered_arrive(int number, int threads)
 
 static byte_barrier *barrier_of(struct block *block, unsigned address)
 {
-    byte_of(block, address, 8);
-    return &block->barriers[address];
+    const auto found = block->barriers.find(address);
+    if (found == block->barriers.end())
+        give_up("there is no barrier at", address);
+    return &found->second;
 }
 
 static void barrier_count(byte_barrier *barrier, int arrivals, long bytes)
@@ -153,9 +187,24 @@ static void barrier_count(byte_barrier *barrier, int arrivals, long bytes)
     }
 }
 
+// Somebody else may go on in between.
+static void arrive(byte_barrier *barrier, long bytes)
+{
+    barrier_count(barrier, 1, bytes);
+    if (draw_below(4) == 0)
+        let_others();
+}
+
 static void warp_sync(void)
 {
     meet(&machine.coroutine->block->warps[machine.coroutine->thread / 32], 32, true);
+}
+
+// A value that all of a warp have, once they all have it.
+template <typename T> static T same_of_warp(T value)
+{
+    warp_sync();
+    return value;
 }
 
 // What the 32 threads of a warp say, once all of them have; it stands until they sync.
@@ -207,6 +256,8 @@ static void copy_box_in(struct block *block, unsigned to, const struct matrix &m
 {
     if (to % 128)
         give_up("a box goes to an address that is no multiple of 128", to);
+    if (block->left == 0)
+        give_up("a box comes to a block that has ended, to", to);
     for (int i = 0; i < m.inner * m.outer; i++) {
         const long column = x + i % m.inner, row = y + i / m.inner;
         unsigned char *cell =
@@ -221,35 +272,63 @@ static void copy_box_in(struct block *block, unsigned to, const struct matrix &m
     barrier_count(barrier_of(block, barrier), 0, -(long) m.inner * m.outer * m.size);
 }
 
+static void land_box(void)
+{
+    std::swap(machine.boxes[draw_below(machine.boxes.size())], machine.boxes.back());
+    const auto box = std::move(machine.boxes.back());
+    machine.boxes.pop_back();
+    box();
+    machine.events++;
+}
+
 // Rows end at multiples of 16 bytes, whatever the matrix says.
 static void copy_box_out(const struct matrix &m, int x, int y, int z, unsigned from)
 {
     if (m.columns * m.size % 16)
         give_up("the engine stores rows of multiples of 16 bytes, not",
                 m.columns * m.size);
+    struct block *block = machine.coroutine->block;
     for (int i = 0; i < m.inner * m.outer; i++) {
         const long column = x + i % m.inner, row = y + i / m.inner;
         const unsigned at = swizzled(from + i * m.size, m.swizzle);
+        if (block->unseen[at - FIRST_BYTE])
+            give_up("TMA reads what was written behind the last fence, at", at);
         if (is_inside(m, column, row, z))
             memcpy(m.start + z * m.stride + row * m.ld + column * m.size,
-                   byte_of(machine.coroutine->block, at, m.size), m.size);
+                   byte_of(block, at, m.size), m.size);
     }
 }
 
 // ---- what runs by itself --------------------------------------------------------
 
-// Until at most so many are not done. Others come first.
-static void await_work(work &work, size_t behind)
+// Until at most so many are not done.
+static void finish(work &work, size_t behind)
 {
-    if (work.size() > behind) {
-        machine.events++;
-        yield();
-    }
     while (work.size() > behind) {
         const auto first = std::move(work.front());
         work.pop_front();
         first();
     }
+}
+
+// A thread's copies. Others come first.
+static void await_copies(size_t behind)
+{
+    if (machine.coroutine->copies.size() > behind)
+        let_others();
+    finish(machine.coroutine->copies, behind);
+}
+
+// A warp's groups: it waits as one. Every other warp in turn is behind.
+static void await_groups(size_t behind)
+{
+    runner *own = machine.coroutine;
+    if (own->groups.size() <= behind)
+        return;
+    for (int turns = (own->thread / 32 + own->waits++) % 2 * 2; turns; turns--)
+        let_others();
+    finish(own->groups, behind);
+    warp_sync();
 }
 
 // ---- running
@@ -264,15 +343,17 @@ static void run_coroutine(void)
         give_up("sums or copies are under way at the end of thread",
                 machine.coroutine->thread);
     machine.coroutine->done = true;
+    machine.coroutine->block->left--;
     machine.events++;
     yield();
 }
 
 static void start_block(int x, int y, int z, int rank, int threads, size_t shared)
 {
-    machine.blocks.emplace_back(new block{ { x, y, z }, rank, threads });
+    machine.blocks.emplace_back(new block{ { x, y, z }, rank, threads, threads });
     struct block *block = machine.blocks.back().get();
     block->shared.assign(shared, 0xee);
+    block->unseen.resize(shared);
     block->warps.resize((threads + 31) / 32);
     block->told.resize(threads);
     for (int thread = 0; thread < threads; thread++) {
@@ -285,8 +366,8 @@ static void start_block(int x, int y, int z, int rank, int threads, size_t share
     }
 }
 
-// The coroutines of a warpgroup in turn: once, or until none of them can go on and it is
-// as far ahead of the others as it may be.
+// Some coroutines in turn: once, or until none of them can go on and they are as far
+// ahead of the others as they may be.
 static size_t run_group(size_t first, size_t end, bool far)
 {
     size_t done = 0;
@@ -305,13 +386,14 @@ static size_t run_group(size_t first, size_t end, bool far)
     return done;
 }
 
-static bool same_group(const runner &a, const runner &b)
+static bool same_group(const runner &a, const runner &b, bool whole)
 {
-    return a.block == b.block && a.thread / 128 == b.thread / 128;
+    return a.block == b.block && (whole || a.thread / 128 == b.thread / 128);
 }
 
-// Warpgroups in turn, forwards and backwards, until all are done: four times side by
-// side, four times one far ahead of the next.
+// In turn, forwards and backwards, until all are done: four times blocks, each far ahead
+// of the next, four times warpgroups side by side, four times these far ahead. Boxes that
+// have not landed at once do so one by one, each when nobody can go on.
 static void run_cluster(void)
 {
     const size_t all = machine.coroutines.size();
@@ -320,15 +402,21 @@ static void run_cluster(void)
         const unsigned long before = machine.events;
         std::reverse(machine.coroutines.begin(), machine.coroutines.end());
         for (size_t first = 0, end; first < all; first = end) {
-            for (end = first + 1; end < all && same_group(*machine.coroutines[first],
-                                                          *machine.coroutines[end]);)
+            for (end = first + 1;
+                 end < all && same_group(*machine.coroutines[first],
+                                         *machine.coroutines[end], turn / 4 % 3 == 0);)
                 end++;
-            left -= run_group(first, end, turn / 4 % 2);
+            left -= run_group(first, end, turn / 4 % 3 != 1);
         }
-        if (left && machine.events == before)
-            give_up("threads wait for ever", (long) left);
+        if (left && machine.events == before) {
+            if (machine.boxes.empty())
+                give_up("threads wait for ever", (long) left);
+            land_box();
+        }
     }
+    if (!machine.boxes.empty())
+        give_up("boxes are under way at the end", (long) machine.boxes.size());
     machine.coroutines.clear();
     machine.blocks.clear();
-    machine.cluster_barrier = { 0, 0 };
+    machine.cluster_barrier = {};
 }

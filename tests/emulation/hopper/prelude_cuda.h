@@ -27,7 +27,7 @@
 #define __grid_constant__
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
-#define __shfl_sync(mask, value, lane)    (value) // of values that are the same in a warp
+#define __shfl_sync(mask, value, lane)    same_of_warp(value)
 #define __any_sync(mask, word)            any_of_warp(word)
 #define __syncthreads()                   numbered_sync(0, machine.coroutine->block->threads)
 #define __syncwarp()                      warp_sync()
