@@ -5,6 +5,7 @@
 
 #include "base/near.h"
 #include "runtime/runtime.h"
+#include "tuner/cli/races.h"
 
 static const char reads[] = "it writes no file",
                   untouched[] = "nothing was measured yet, and no file was changed",
@@ -38,6 +39,7 @@ static const struct verb {
     { "run", mmt_verb_run, "run a program of cuBLAS with the faster kernels", NULL },
     { "--worker", mmt_verb_worker, NULL, NULL },
     { "--openblas", mmt_verb_openblas, NULL, NULL },
+    { "--races", mmt_verb_races, NULL, NULL },
     { "--blas-child", mmt_verb_blas, NULL, NULL },
 };
 

@@ -1,5 +1,7 @@
 /* mmtune verify: each candidate in a worker, so that one that crashes or hangs ends
  * alone. */
+#include "base/clock.h"
+#include "tuner/cli/races.h"
 #include "tuner/common/options.h"
 #include "tuner/verify/data.h"
 #include "tuner/tune/tune.h"
@@ -15,7 +17,8 @@ static const char about[] =
     "Runs every check that tuning makes before it times anything. Without a\n"
     "configuration, such as 'tiled TILE=16', it takes the first starting point of\n"
     "every template, or all of the template that is named, and some at random.\n"
-    "@FILE has configurations, one a line.\n";
+    "@FILE has configurations, one a line. On a CPU each that is right is run by\n"
+    "oclgrind, too, where that is installed, to find data races.\n";
 
 struct request {
     const char *device;
@@ -29,6 +32,7 @@ struct request {
     struct mmt_words shapes; /* as they were given; none: the usual ones */
     int64_t sample, seed;
     double limit;               /* seconds */
+    bool races;                 /* looked for as long as that */
     struct mmt_config *configs; /* those named */
     int num_configs;
 };
@@ -39,6 +43,7 @@ struct run {
     struct mmt_run tune; /* of which the device and one worker are used */
     int right, wrong, failed, skipped;
     int checks, unchecked; /* that right configurations passed, and that were not run */
+    const char *no_races;  /* mmt_races_why_not */
 };
 
 static bool is_over(const struct run *run)
@@ -177,6 +182,29 @@ static void count_result(struct run *run, const mmt_problem *problem,
     }
 }
 
+/* One check more, of a configuration that is right by all others; without --races for a
+ * tenth of the seconds that these took. */
+static void check_races(const struct run *run, const struct mmt_job *job, double seconds,
+                        struct mmt_result *result)
+{
+    const double limit = run->request->limit, tenth = 1 + seconds / 10;
+    if (run->no_races || result->outcome != MMT_TIMED)
+        return;
+    const struct mmt_races races =
+        mmt_races_find(&job->configs[0], &job->problem, &run->tune.device.caps,
+                       run->request->races || tenth > limit ? limit : tenth);
+    if (races.found) {
+        result->outcome = MMT_WRONG;
+    } else if (races.looked) {
+        result->checks++;
+        return;
+    } else {
+        result->unchecked++;
+    }
+    snprintf(result->reason, sizeof result->reason, "races: %s%s", races.what,
+             races.found || run->request->races ? "" : "; --races waits");
+}
+
 static void verify_one(struct run *run, const mmt_problem *problem,
                        const struct mmt_config *config)
 {
@@ -191,7 +219,11 @@ static void verify_one(struct run *run, const mmt_problem *problem,
     };
     struct mmt_event event;
 
-    if (!is_over(run) && mmt_pool_do(&run->tune, &job, limit, &event))
+    const double start = mmt_now();
+    if (is_over(run) || !mmt_pool_do(&run->tune, &job, limit, &event))
+        return;
+    check_races(run, &job, mmt_now() - start, &event.reply.results[0]);
+    if (!is_over(run))
         count_result(run, problem, config, &event.reply.results[0]);
 }
 
@@ -426,6 +458,7 @@ static int verify_on_device(struct request *request, const char *verb)
     if (status == MMT_OK)
         status = mmt_pool_start(&run.tune, true, &err);
     choose_types(request, &run.tune.device.caps);
+    run.no_races = mmt_races_why_not(&run.tune.device.caps);
     if (status == MMT_OK)
         status = verify_all(&run, &err);
     mmt_pool_stop(&run.tune.pool);
@@ -437,6 +470,8 @@ static int verify_on_device(struct request *request, const char *verb)
     if (run.unchecked)
         printf(", %d not run", run.unchecked);
     printf("\n");
+    if (run.no_races && *run.no_races)
+        printf("data races were not looked for: %s\n", run.no_races);
     if (mmt_pool_interrupts())
         return MMT_EXIT_INTERRUPTED;
     if (run.wrong || run.failed || !run.right)
@@ -478,6 +513,7 @@ static int read_options(int argc, char **argv, struct request *request)
         { .option = MMT_OPTION_LIMIT,
           .out = &request->limit,
           .what = "for building, and for checking, one configuration; default: 120 s" },
+        { .option = MMT_OPTION_RACES, .out = &request->races },
     };
     const struct mmt_command command = { argv[0], about, MMT_TAKES(takes), INT_MAX };
     const int code = mmt_command_read(&command, argc, argv);

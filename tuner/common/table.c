@@ -266,6 +266,9 @@ static const struct row {
                           "also write a page for browsers, with pictures" },
     [MMT_OPTION_RESUME] = { "--resume", 0, NULL, NULL, "tune",
                             "go on from the journal; the default" },
+    [MMT_OPTION_RACES] = { "--races", 0, NULL, mmt_option_read_flag, "verify",
+                           "look for data races however long it takes, --limit at most; "
+                           "default: a tenth of the other checks' time" },
     [MMT_OPTION_FRESH] = { "--fresh", 0, NULL, mmt_option_read_flag, "tune",
                            "forget what was learned of these types, this op and "
                            "--template; FILE.before has the profile as it was until the "
