@@ -52,6 +52,11 @@ static void print_why(const struct mmt_selection *selection, const char *foreign
                       selection->compared, selection->seconds * 1e6,
                       selection->residual * 100);
         break;
+    case MMT_SELECTION_LAW:
+        mmt_text_addf(text,
+                      "least by arithmetic of the template's kernels: about %.1f us",
+                      selection->seconds * 1e6);
+        break;
     case MMT_SELECTION_NEAREST:
         mmt_text_add(text, "tuned for the nearest problem, ");
         mmt_problem_print(&selection->nearest, text);

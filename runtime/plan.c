@@ -276,6 +276,11 @@ static void describe_selection(const struct mmt_plan *plan, const mmt_profile *p
         mmt_text_addf(text, "least fitted cost in the portfolio, %.1f us",
                       selection->seconds * 1e6);
         break;
+    case MMT_SELECTION_LAW:
+        mmt_text_addf(text,
+                      "least by arithmetic of the template's kernels, about %.1f us",
+                      selection->seconds * 1e6);
+        break;
     case MMT_SELECTION_NEAREST:
         mmt_text_add(text, "tuned for the nearest problem, ");
         mmt_problem_print(&selection->nearest, text);

@@ -103,6 +103,7 @@ struct mmt_selection {
         MMT_SELECTION_MEASURED, /* this very problem was measured at planning */
         MMT_SELECTION_RANGE,    /* a range of m was tuned that holds it */
         MMT_SELECTION_COST,     /* least expected time of the portfolio */
+        MMT_SELECTION_LAW,      /* least by arithmetic of all that a template can be */
         MMT_SELECTION_NEAREST,  /* best for the nearest problem that was tuned */
         MMT_SELECTION_DEFAULT,  /* nothing was tuned that could tell */
         MMT_SELECTION_GIVEN,    /* the caller named it */
@@ -190,7 +191,8 @@ double mmt_select_start(const struct mmt_template *template, const mmt_problem *
 
 /* The kernels that promise most, what mmt_select considers first: of the portfolio those
  * that are not expected to be far behind, or where there is none, of each template that
- * suits the problem its best starting point. Returns how many. */
+ * suits the problem its best starting point; between these, the first candidates that
+ * templates name. Returns how many. */
 int mmt_select_candidates(const struct mmt_profile *profile, const mmt_problem *problem,
                           const struct mmt_caps *caps, const struct mmt_terms *terms,
                           struct mmt_config *out, int most);

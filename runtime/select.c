@@ -292,6 +292,60 @@ int mmt_select_rank(const struct mmt_profile *profile, const mmt_problem *proble
     return count;
 }
 
+/* ---- what was never timed -----------------------------------------------------------
+ */
+
+/* How many a template is asked for. */
+enum { NAMED = 16 };
+
+/* Of a template's candidates those that are usable, with the cycles that they should
+ * take; returns how many, at most `most`. */
+static int usable_candidates(const struct mmt_template *template,
+                             const mmt_problem *problem, const struct mmt_caps *caps,
+                             const struct mmt_terms *terms, struct mmt_config *out,
+                             double *cycles, int most)
+{
+    struct mmt_candidate list[NAMED];
+    const int named =
+        template->candidates ? template->candidates(problem, caps, list, NAMED) : 0;
+    int count = 0;
+
+    for (int i = 0; i < named && count < most; i++) {
+        out[count] = (struct mmt_config){ .template = template };
+        memcpy(out[count].values, list[i].values, sizeof out->values);
+        cycles[count] = list[i].cycles;
+        count += is_usable(&out[count], problem, caps, terms);
+    }
+    return count;
+}
+
+/* The first candidate of all templates, where it should take less than so many seconds.
+ */
+static bool select_candidate(double seconds, const mmt_problem *problem,
+                             const struct mmt_caps *caps, const struct mmt_terms *terms,
+                             struct mmt_selection *out)
+{
+    static const double cycles_per_second = 1.755e9; /* those of the law */
+    double best = seconds * cycles_per_second;
+    bool found = false;
+
+    for (int t = 0; mmt_templates[t]; t++) {
+        struct mmt_config config;
+        double cycles;
+        if (!usable_candidates(mmt_templates[t], problem, caps, terms, &config, &cycles,
+                               1) ||
+            cycles >= best)
+            continue;
+        best = cycles;
+        found = true;
+        *out = (struct mmt_selection){ .config = config,
+                                       .why = MMT_SELECTION_LAW,
+                                       .seconds = cycles / cycles_per_second,
+                                       .layer = -1 };
+    }
+    return found;
+}
+
 /* ---- selecting ----------------------------------------------------------------------
  */
 
@@ -317,6 +371,9 @@ double mmt_select_start(const struct mmt_template *template, const mmt_problem *
     const double far = caps->kind == MMT_CPU ? 2 : 1.25;
     double best = INFINITY;
 
+    double cycles;
+    if (usable_candidates(template, problem, caps, terms, out, &cycles, 1))
+        return mmt_cost_estimate(out, problem, caps);
     for (int s = 0; s < template->num_seeds; s++) {
         struct mmt_config config;
         struct mmt_bound runs;
@@ -452,6 +509,8 @@ static mmt_status select_by(const struct mmt_profile *profile, const mmt_problem
         if (!count) /* then it may be farther away */
             near = find_nearest(profile, problem, caps, terms, out_of_reach(caps));
     }
+    if (count && select_candidate(ranked->seconds, problem, caps, terms, out))
+        return MMT_OK;
     if (count && !stands_apart(near, problem, caps, terms, ranked, count))
         select_ranked(ranked, count, out);
     else if (near)
@@ -531,6 +590,26 @@ static bool is_listed(const struct mmt_config *config, const struct mmt_config *
     return false;
 }
 
+/* The first candidates of the templates that suit the problem. */
+static int list_candidates(const mmt_problem *problem, const struct mmt_caps *caps,
+                           const struct mmt_terms *terms, struct mmt_config *out,
+                           int count, int most)
+{
+    enum { FIRST = 5 };
+    for (int t = 0; mmt_templates[t]; t++) {
+        struct mmt_config configs[FIRST];
+        double cycles[FIRST];
+        if (!mmt_config_meant(mmt_templates[t], problem, caps))
+            continue;
+        const int usable = usable_candidates(mmt_templates[t], problem, caps, terms,
+                                             configs, cycles, FIRST);
+        for (int i = 0; i < usable && count < most; i++)
+            if (!is_listed(&configs[i], out, count))
+                out[count++] = configs[i];
+    }
+    return count;
+}
+
 /* Starting points of the templates that suit the problem: the most promising of each,
  * then the others. */
 static int list_seeds(const mmt_problem *problem, const struct mmt_caps *caps,
@@ -565,6 +644,7 @@ int mmt_select_candidates(const struct mmt_profile *profile, const mmt_problem *
     if (most < 1 || mmt_select(profile, problem, caps, terms, &selection, NULL))
         return 0;
     out[count++] = selection.config;
+    count = list_candidates(problem, caps, terms, out, count, most);
     for (int i = 0; i < num_ranked && count < most; i++) {
         const struct mmt_config config =
             within_terms(&ranked[i].kernel->config, problem, caps, terms);

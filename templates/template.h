@@ -93,6 +93,12 @@ struct mmt_work {
     int cluster;  /* its shape, as the template numbers it; 0 where it knows none */
 };
 
+/* Values of all knobs, and the cycles that they should take. */
+struct mmt_candidate {
+    double cycles;
+    int values[MMT_MAX_KNOBS];
+};
+
 /* `v` below is always the values of this template's knobs, in the knobs' order; but for
  * `resolve` and `alignment`, none of them is auto. */
 struct mmt_template {
@@ -165,6 +171,12 @@ struct mmt_template {
      * of an instruction's registers. `v` is what the text sees. */
     void (*define)(const int *v, const struct mmt_variant *variant,
                    struct mmt_text *text);
+
+    /* Optional. The configurations that promise most for a problem, of all that the knobs
+     * allow, found by arithmetic in some 100 us, the best first, at most `most`; returns
+     * how many, 0 where it names none for such a problem. Some may not serve it. */
+    int (*candidates)(const mmt_problem *problem, const struct mmt_caps *caps,
+                      struct mmt_candidate *out, int most);
 
     /* Good starting points, the best first; each has num_knobs values. The first legal
      * one is what an untuned device gets, and a search begins with them. At least one. */

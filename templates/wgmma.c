@@ -321,6 +321,7 @@ const struct mmt_template mmt_template_wgmma = {
     .passes = passes,
     .alignment = wgmma_alignment,
     .define = wgmma_define,
+    .candidates = mmt_wgmma_candidates,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(seeds[0]),
 };

@@ -212,6 +212,8 @@ static inline bool shares_tiles(const int *v)
     return v[CLUSTER_K] > 1 || v[SPLIT_K] > 1;
 }
 
+int mmt_wgmma_candidates(const mmt_problem *p, const struct mmt_caps *caps,
+                         struct mmt_candidate *out, int most);
 const char *mmt_wgmma_check_problem(const int *v, const mmt_problem *problem);
 void mmt_wgmma_resolve(int *v, const struct mmt_knob *knobs, const mmt_problem *problem,
                        const struct mmt_caps *caps);

@@ -184,6 +184,7 @@ static const char *name_reason(const struct mmt_selection *selection)
         [MMT_SELECTION_EXACT] = "exact",     [MMT_SELECTION_COST] = "cost",
         [MMT_SELECTION_RANGE] = "range",     [MMT_SELECTION_NEAREST] = "nearest",
         [MMT_SELECTION_DEFAULT] = "default", [MMT_SELECTION_GIVEN] = "given",
+        [MMT_SELECTION_LAW] = "law",
     };
     return words[selection->why];
 }

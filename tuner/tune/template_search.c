@@ -31,6 +31,7 @@ enum {
     MOST_LISTED = 96,
     MOST_STARTS = 24,
     FEWEST_STARTS = 4,
+    MOST_NAMED = 10, /* by the template, for the problem */
     MOST_WINNERS = 6,
     MOST_BETTERED = 4
 };
@@ -326,7 +327,26 @@ static void set_prior(struct mmt_template_search *search, const struct winner *n
                         steepness * exp2(-nearest->distance / octaves));
 }
 
-/* The best on the nearest problems, then the template's seeds that serve this one. */
+/* Behind `count` starts those that the template names for this problem, the best first;
+ * returns how many there are then. */
+static int add_candidates(struct mmt_template_search *search,
+                          int (*out)[MMT_SEARCH_MAX_KNOBS], int count)
+{
+    const struct mmt_template *template = search->template;
+    struct mmt_candidate list[MOST_NAMED];
+    const int named =
+        template->candidates
+            ? template->candidates(search->all->problem, &search->all->run->device.caps,
+                                   list, MOST_NAMED)
+            : 0;
+    for (int i = 0; i < named; i++)
+        count += to_index(template, list[i].values, out[count]) &&
+                 is_legal(search, out[count]);
+    return count;
+}
+
+/* The best on the nearest problems, then what the template names for this one, or its
+ * seeds that serve it. */
 static int list_starts(struct mmt_template_search *search,
                        int (*out)[MMT_SEARCH_MAX_KNOBS])
 {
@@ -339,6 +359,9 @@ static int list_starts(struct mmt_template_search *search,
         const struct mmt_config free = leave_auto(search, &winners[i].record->config);
         count += to_index(template, free.values, out[count]);
     }
+    const int with_named = add_candidates(search, out, count);
+    if (with_named > count)
+        return with_named;
     for (int i = 0; i < template->num_seeds && count < MOST_LISTED; i++) {
         struct mmt_config seed = { .template = template };
         memcpy(seed.values, template->seeds[i], sizeof seed.values);

@@ -115,6 +115,11 @@ def order_of_contexts(mutant, contexts, templates):
     return in_turn(groups)
 
 
+def is_refused(baseline):
+    """Whether this machine has no such kernel: its vectors are narrower, say."""
+    return 'it is refused' in baseline['reason']
+
+
 def judge(tools, baselines, mutant, candidates, most):
     """The record of a mutant: rejected, survived, or why it does not count."""
     source = rules.apply(mutant, (tools.templates / mutant.file).read_text())
@@ -125,6 +130,8 @@ def judge(tools, baselines, mutant, candidates, most):
             if len(record['passed']) == most or looked_at == 2 * most:
                 break
             baseline = baselines.of(context)
+            if is_refused(baseline):
+                continue
             if baseline['outcome'] != 'right':
                 raise SystemExit(f'without a mutant {" | ".join(context[:3])} is {baseline["outcome"]}: '
                                  f'{baseline["reason"]}')
@@ -271,7 +278,7 @@ def check_contexts(tools, contexts, jobs):
         results = list(pool.map(baselines.of, contexts))
     for context, result in zip(contexts, results):
         print(f'{result["outcome"]:6} {result["seconds"]:5.1f} s {" | ".join(context[:3])} {result["reason"][:120]}')
-    return any(result['outcome'] != 'right' for result in results)
+    return any(result['outcome'] != 'right' and not is_refused(result) for result in results)
 
 
 def main():
