@@ -37,6 +37,12 @@ struct request {
     int num_configs;
 };
 
+/* What was looked at for races last. */
+struct raced {
+    const struct mmt_template *template;
+    mmt_problem problem;
+};
+
 /* What is asked, who does it, and what came of it. */
 struct run {
     const struct request *request;
@@ -44,6 +50,7 @@ struct run {
     int right, wrong, failed, skipped;
     int checks, unchecked; /* that right configurations passed, and that were not run */
     const char *no_races;  /* mmt_races_why_not */
+    struct raced raced;
 };
 
 static bool is_over(const struct run *run)
@@ -182,13 +189,25 @@ static void count_result(struct run *run, const mmt_problem *problem,
     }
 }
 
-/* One check more, of a configuration that is right by all others; without --races for a
- * tenth of the seconds that these took. */
-static void check_races(const struct run *run, const struct mmt_job *job, double seconds,
+/* Whether no other configuration of that template was looked at for such problems. */
+static bool is_first(struct run *run, const struct mmt_job *job)
+{
+    const mmt_problem *p = &job->problem, *before = &run->raced.problem;
+    const bool first = run->raced.template != job->configs[0].template ||
+                       p->type != before->type || p->trans_a != before->trans_a ||
+                       p->trans_b != before->trans_b;
+    run->raced = (struct raced){ job->configs[0].template, *p };
+    return first;
+}
+
+/* One check more, of a configuration that is right by all others; without --races of a
+ * template's first, and for a tenth of the seconds that these took. */
+static void check_races(struct run *run, const struct mmt_job *job, double seconds,
                         struct mmt_result *result)
 {
     const double limit = run->request->limit, tenth = 1 + seconds / 10;
-    if (run->no_races || result->outcome != MMT_TIMED)
+    if (run->no_races || result->outcome != MMT_TIMED ||
+        (!run->request->races && !is_first(run, job)))
         return;
     const struct mmt_races races =
         mmt_races_find(&job->configs[0], &job->problem, &run->tune.device.caps,

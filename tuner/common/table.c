@@ -267,8 +267,10 @@ static const struct row {
     [MMT_OPTION_RESUME] = { "--resume", 0, NULL, NULL, "tune",
                             "go on from the journal; the default" },
     [MMT_OPTION_RACES] = { "--races", 0, NULL, mmt_option_read_flag, "verify",
-                           "look for data races however long it takes, --limit at most; "
-                           "default: a tenth of the other checks' time" },
+                           "look for data races in every kernel, however long it takes, "
+                           "--limit at most; default: in the first of each template, for "
+                           "a "
+                           "tenth of the other checks' time" },
     [MMT_OPTION_FRESH] = { "--fresh", 0, NULL, mmt_option_read_flag, "tune",
                            "forget what was learned of these types, this op and "
                            "--template; FILE.before has the profile as it was until the "
