@@ -97,28 +97,32 @@ static void widen_rows(struct mmt_stored x, int64_t gap, int apart, size_t eleme
     *stride = x.rows * *ld + (aligned ? apart * step : gap);
 }
 
-/* How far apart rows are of which the last of `rows` begins beyond 2^31 elements. */
-static int64_t far_ld(int64_t rows, int64_t gap)
+/* How far apart rows are of which the last of `rows` begins beyond 2^31 elements, and
+ * with `tiles` of them the last tile. */
+static int64_t far_ld(int64_t rows, int64_t gap, int tiles)
 {
     enum { UNIT = 64 };
-    const int64_t least = (INT64_C(1) << 31) / (rows > 1 ? rows - 1 : 1) + 1;
+    const int64_t far = tiles > 1 ? rows / tiles : rows - 1; /* the row that is */
+    const int64_t least = (INT64_C(1) << 31) / (far > 0 ? far : 1) + 1;
     return round_up(least, UNIT) + (gap == MMT_GAP_ALIGNED ? 0 : 1);
 }
 
-static void set_far(mmt_problem *p, int flags, const struct gaps *gaps)
+static void set_far(mmt_problem *p, const struct mmt_trial_row *row,
+                    const struct gaps *gaps)
 {
+    const int flags = row->flags, tiles = row->shape.m.tiles;
     struct mmt_stored stored[3];
     mmt_op_row(p->op)->stored(p, stored);
     if (flags & MMT_TRIAL_FAR_A)
-        p->lda = far_ld(stored[MMT_OPERAND_A].rows, gaps->a), p->stride_a = 0;
+        p->lda = far_ld(stored[MMT_OPERAND_A].rows, gaps->a, tiles), p->stride_a = 0;
     if (flags & MMT_TRIAL_FAR_B)
-        p->ldb = far_ld(stored[MMT_OPERAND_B].rows, gaps->b), p->stride_b = 0;
+        p->ldb = far_ld(stored[MMT_OPERAND_B].rows, gaps->b, tiles), p->stride_b = 0;
     if (flags & MMT_TRIAL_FAR_C)
-        p->ldc = far_ld(stored[MMT_OPERAND_C].rows, gaps->c), p->stride_c = 0;
+        p->ldc = far_ld(stored[MMT_OPERAND_C].rows, gaps->c, tiles), p->stride_c = 0;
     if (flags & MMT_TRIAL_FAR_BATCH) {
-        p->stride_a = far_ld(p->batch, gaps->a);
-        p->stride_b = p->ldb ? far_ld(p->batch, gaps->b) : 0;
-        p->stride_c = far_ld(p->batch, gaps->c);
+        p->stride_a = far_ld(p->batch, gaps->a, 1);
+        p->stride_b = p->ldb ? far_ld(p->batch, gaps->b, 1) : 0;
+        p->stride_c = far_ld(p->batch, gaps->c, 1);
     }
 }
 
@@ -158,7 +162,7 @@ static bool make_problem(const struct mmt_trial_row *row, const struct sizes *si
         p.stride_b = 0;
     if (row->flags & MMT_TRIAL_IN_PLACE)
         p.ldb = p.ldc, p.stride_b = p.stride_c;
-    set_far(&p, row->flags, &sizes->gaps);
+    set_far(&p, row, &sizes->gaps);
     return mmt_problem_normalise(&p, out, NULL) == MMT_OK;
 }
 
