@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "costmodel/costmodel.h"
-#include "runtime/runtime.h"
+#include "runtime/select_internal.h"
 
 static bool same_kind(const mmt_problem *a, const mmt_problem *b)
 {
@@ -48,55 +48,6 @@ static double least_distance(const mmt_problem *a, const mmt_problem *b)
            octaves_apart(a->k, b->k);
 }
 
-static bool is_refused(const struct mmt_config *config, const struct mmt_terms *terms)
-{
-    for (int i = 0; i < terms->num_refused; i++)
-        if (mmt_config_equal(config, &terms->refused[i]))
-            return true;
-    return false;
-}
-
-static bool terms_allow(const struct mmt_bound *bound, const struct mmt_terms *terms)
-{
-    if (!terms)
-        return true;
-    if (is_refused(&bound->config, terms))
-        return false;
-    if (terms->strict_f32 && bound->problem->type == MMT_F32 &&
-        mmt_config_in_slices(&bound->config, MMT_F32))
-        return false;
-    if (terms->in && !mmt_bundle_serves(terms->in, bound))
-        return false;
-    return bound->launches.workspace <= terms->max_workspace;
-}
-
-/* With fewer splits of k where the terms leave less workspace. */
-static struct mmt_config within_terms(const struct mmt_config *config,
-                                      const mmt_problem *problem,
-                                      const struct mmt_caps *caps,
-                                      const struct mmt_terms *terms)
-{
-    return mmt_config_within(config, problem, caps,
-                             terms ? terms->max_workspace : SIZE_MAX);
-}
-
-/* Binds what is within the terms; whether the device, the shape and the terms allow it.
- */
-static bool bind_within(const struct mmt_config *config, const mmt_problem *problem,
-                        const struct mmt_caps *caps, const struct mmt_terms *terms,
-                        struct mmt_bound *out)
-{
-    const struct mmt_config less = within_terms(config, problem, caps, terms);
-    return mmt_bind(&less, problem, caps, out) && terms_allow(out, terms);
-}
-
-static bool is_usable(const struct mmt_config *config, const mmt_problem *problem,
-                      const struct mmt_caps *caps, const struct mmt_terms *terms)
-{
-    struct mmt_bound runs;
-    return bind_within(config, problem, caps, terms, &runs);
-}
-
 /* The entry of this very problem, tuned here and usable; NULL where there is none. */
 static const struct mmt_entry *find_tuned(const struct mmt_profile *profile,
                                           const mmt_problem *problem,
@@ -107,7 +58,7 @@ static const struct mmt_entry *find_tuned(const struct mmt_profile *profile,
         const struct mmt_entry *entry = &profile->entries[i];
         if (same_kind(&entry->problem, problem) &&
             mmt_problem_equal(&entry->problem, problem) && !entry->source[0] &&
-            is_usable(&entry->config, problem, caps, terms))
+            mmt_is_usable(&entry->config, problem, caps, terms))
             return entry;
     }
     return NULL;
@@ -123,7 +74,7 @@ static bool select_range(const struct mmt_profile *profile, const mmt_problem *p
         const struct mmt_range *range = &profile->ranges[i];
         const int at =
             same_kind(&range->problem, problem) ? mmt_range_find(range, problem) : -1;
-        if (at < 0 || !is_usable(&range->segments[at].config, problem, caps, terms))
+        if (at < 0 || !mmt_is_usable(&range->segments[at].config, problem, caps, terms))
             continue;
         *out = (struct mmt_selection){
             .config = range->segments[at].config,
@@ -153,7 +104,7 @@ static const struct mmt_entry *find_nearest(const struct mmt_profile *profile,
             least_distance(&entry->problem, problem) > least)
             continue;
         double d = problem_distance(&entry->problem, problem);
-        if (d < least && (!caps || is_usable(&entry->config, problem, caps, terms))) {
+        if (d < least && (!caps || mmt_is_usable(&entry->config, problem, caps, terms))) {
             least = d;
             best = entry;
         }
@@ -243,7 +194,7 @@ static int rank_portfolio(const struct mmt_profile *profile, const mmt_problem *
             !(kernel->right & mmt_kind_bit(problem)))
             continue;
         struct mmt_bound runs;
-        if (!bind_within(&kernel->config, problem, caps, terms, &runs))
+        if (!mmt_bind_within(&kernel->config, problem, caps, terms, &runs))
             continue;
         const double seconds = mmt_cost_predict(model, kernel, &runs);
         insert_ranked(ranked, count++, (struct mmt_ranked){ model, kernel, seconds });
@@ -292,126 +243,8 @@ int mmt_select_rank(const struct mmt_profile *profile, const mmt_problem *proble
     return count;
 }
 
-/* ---- what was never timed -----------------------------------------------------------
- */
-
-/* How many a template is asked for. */
-enum { NAMED = 16 };
-
-/* Of a template's candidates those that are usable, with the cycles that they should
- * take; returns how many, at most `most`. */
-static int usable_candidates(const struct mmt_template *template,
-                             const mmt_problem *problem, const struct mmt_caps *caps,
-                             const struct mmt_terms *terms, struct mmt_config *out,
-                             double *cycles, int most)
-{
-    struct mmt_candidate list[NAMED];
-    const int named =
-        template->candidates ? template->candidates(problem, caps, list, NAMED) : 0;
-    int count = 0;
-
-    for (int i = 0; i < named && count < most; i++) {
-        out[count] = (struct mmt_config){ .template = template };
-        memcpy(out[count].values, list[i].values, sizeof out->values);
-        cycles[count] = list[i].cycles;
-        count += is_usable(&out[count], problem, caps, terms);
-    }
-    return count;
-}
-
-/* The first candidate of all templates, where it should take less than so many seconds.
- */
-static bool select_candidate(double seconds, const mmt_problem *problem,
-                             const struct mmt_caps *caps, const struct mmt_terms *terms,
-                             struct mmt_selection *out)
-{
-    static const double cycles_per_second = 1.755e9; /* those of the law */
-    double best = seconds * cycles_per_second;
-    bool found = false;
-
-    for (int t = 0; mmt_templates[t]; t++) {
-        struct mmt_config config;
-        double cycles;
-        if (!usable_candidates(mmt_templates[t], problem, caps, terms, &config, &cycles,
-                               1) ||
-            cycles >= best)
-            continue;
-        best = cycles;
-        found = true;
-        *out = (struct mmt_selection){ .config = config,
-                                       .why = MMT_SELECTION_LAW,
-                                       .seconds = cycles / cycles_per_second,
-                                       .layer = -1 };
-    }
-    return found;
-}
-
 /* ---- selecting ----------------------------------------------------------------------
  */
-
-/* A template's starting point within the terms, and what it is bound to; false where it
- * does not serve the problem. */
-static bool seed_within(const struct mmt_template *template, int seed,
-                        const mmt_problem *problem, const struct mmt_caps *caps,
-                        const struct mmt_terms *terms, struct mmt_config *out,
-                        struct mmt_bound *bound)
-{
-    struct mmt_config config = { .template = template };
-    memcpy(config.values, template->seeds[seed],
-           (size_t) template->num_knobs * sizeof(int));
-    *out = within_terms(&config, problem, caps, terms);
-    return mmt_bind(out, problem, caps, bound) && terms_allow(bound, terms);
-}
-
-/* One that leaves most multiprocessors idle may take fifty times as long. */
-double mmt_select_start(const struct mmt_template *template, const mmt_problem *problem,
-                        const struct mmt_caps *caps, const struct mmt_terms *terms,
-                        struct mmt_config *out)
-{
-    const double far = caps->kind == MMT_CPU ? 2 : 1.25;
-    double best = INFINITY;
-
-    double cycles;
-    if (usable_candidates(template, problem, caps, terms, out, &cycles, 1))
-        return mmt_cost_estimate(out, problem, caps);
-    for (int s = 0; s < template->num_seeds; s++) {
-        struct mmt_config config;
-        struct mmt_bound runs;
-        if (!seed_within(template, s, problem, caps, terms, &config, &runs))
-            continue;
-        double estimate = mmt_cost_estimate_bound(&runs);
-        if (estimate <= best / far) {
-            best = estimate;
-            *out = config;
-        }
-    }
-    return best;
-}
-
-/* The default's template, or, on a GPU, one that is estimated at half of it; or where its
- * workspace is more than the cap, the next. */
-static bool find_default(const mmt_problem *problem, const struct mmt_caps *caps,
-                         const struct mmt_terms *terms, struct mmt_config *out)
-{
-    struct mmt_config usual;
-    if (!mmt_config_default(problem, caps, &usual))
-        return false;
-    double best = mmt_select_start(usual.template, problem, caps, terms, out);
-    for (int t = 0; mmt_templates[t]; t++) {
-        const struct mmt_template *template = mmt_templates[t];
-        struct mmt_config other;
-        bool meant = caps->kind == MMT_GPU && !template->prefers &&
-                     mmt_config_meant(template, problem, caps);
-        if (isfinite(best) && !meant)
-            continue;
-        double estimate = mmt_select_start(template, problem, caps, terms, &other);
-        if (isfinite(estimate) && estimate <= best / 2) {
-            best = estimate;
-            *out = other;
-        }
-    }
-    return isfinite(best);
-}
 
 static void select_entry(const struct mmt_entry *entry, const mmt_problem *problem,
                          struct mmt_selection *out)
@@ -431,7 +264,7 @@ static double expected_of(const struct mmt_entry *near, const mmt_problem *probl
                           const struct mmt_caps *caps, const struct mmt_terms *terms)
 {
     struct mmt_bound runs, there;
-    if (!bind_within(&near->config, problem, caps, terms, &runs) ||
+    if (!mmt_bind_within(&near->config, problem, caps, terms, &runs) ||
         !mmt_bind(&near->config, &near->problem, caps, &there))
         return INFINITY;
     return near->time.median * mmt_cost_estimate_bound(&runs) /
@@ -469,11 +302,11 @@ static bool select_measured(const struct mmt_profile *profile, const mmt_problem
 {
     struct mmt_entry entry;
     if (!profile || !mmt_profile_learned(profile, problem, &entry) ||
-        !is_usable(&entry.config, problem, caps, terms))
+        !mmt_is_usable(&entry.config, problem, caps, terms))
         return false;
     select_entry(&entry, problem, out);
     out->why = MMT_SELECTION_MEASURED;
-    out->config = within_terms(&out->config, problem, caps, terms);
+    out->config = mmt_within_terms(&out->config, problem, caps, terms);
     return true;
 }
 
@@ -509,17 +342,17 @@ static mmt_status select_by(const struct mmt_profile *profile, const mmt_problem
         if (!count) /* then it may be farther away */
             near = find_nearest(profile, problem, caps, terms, out_of_reach(caps));
     }
-    if (count && select_candidate(ranked->seconds, problem, caps, terms, out))
+    if (count && mmt_select_untimed(ranked->seconds, problem, caps, terms, out))
         return MMT_OK;
     if (count && !stands_apart(near, problem, caps, terms, ranked, count))
         select_ranked(ranked, count, out);
     else if (near)
         select_entry(near, problem, out);
     if (out->config.template) {
-        out->config = within_terms(&out->config, problem, caps, terms);
+        out->config = mmt_within_terms(&out->config, problem, caps, terms);
         return MMT_OK;
     }
-    if (find_default(problem, caps, terms, &out->config))
+    if (mmt_select_default(problem, caps, terms, &out->config))
         return MMT_OK;
     if (problem->type == MMT_F64 && !caps->f64)
         return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s has no double precision",
@@ -573,84 +406,4 @@ mmt_status mmt_select(const struct mmt_profile *profile, const mmt_problem *prob
                              "the %zu bytes that %s has beside its operands",
                              mmt_type_name(problem->type), room, caps->name)
                   : MMT_OK;
-}
-
-/* ---- candidates ------------------------------------------------------------------ */
-
-/* What is expected to take so many times the fastest's time is none: a model is wrong by
- * less. */
-static const double far_behind = 1.6;
-
-static bool is_listed(const struct mmt_config *config, const struct mmt_config *list,
-                      int count)
-{
-    for (int i = 0; i < count; i++)
-        if (mmt_config_equal(&list[i], config))
-            return true;
-    return false;
-}
-
-/* The first candidates of the templates that suit the problem. */
-static int list_candidates(const mmt_problem *problem, const struct mmt_caps *caps,
-                           const struct mmt_terms *terms, struct mmt_config *out,
-                           int count, int most)
-{
-    enum { FIRST = 5 };
-    for (int t = 0; mmt_templates[t]; t++) {
-        struct mmt_config configs[FIRST];
-        double cycles[FIRST];
-        if (!mmt_config_meant(mmt_templates[t], problem, caps))
-            continue;
-        const int usable = usable_candidates(mmt_templates[t], problem, caps, terms,
-                                             configs, cycles, FIRST);
-        for (int i = 0; i < usable && count < most; i++)
-            if (!is_listed(&configs[i], out, count))
-                out[count++] = configs[i];
-    }
-    return count;
-}
-
-/* Starting points of the templates that suit the problem: the most promising of each,
- * then the others. */
-static int list_seeds(const mmt_problem *problem, const struct mmt_caps *caps,
-                      const struct mmt_terms *terms, struct mmt_config *out, int count,
-                      int most)
-{
-    struct mmt_config config;
-    struct mmt_bound bound;
-    for (int t = 0; mmt_templates[t] && count < most; t++)
-        if (mmt_config_meant(mmt_templates[t], problem, caps) &&
-            isfinite(mmt_select_start(mmt_templates[t], problem, caps, terms, &config)) &&
-            !is_listed(&config, out, count))
-            out[count++] = config;
-    for (int t = 0; mmt_templates[t]; t++)
-        for (int s = 0; s < mmt_templates[t]->num_seeds && count < most; s++)
-            if (mmt_config_meant(mmt_templates[t], problem, caps) &&
-                seed_within(mmt_templates[t], s, problem, caps, terms, &config, &bound) &&
-                !is_listed(&config, out, count))
-                out[count++] = config;
-    return count;
-}
-
-int mmt_select_candidates(const struct mmt_profile *profile, const mmt_problem *problem,
-                          const struct mmt_caps *caps, const struct mmt_terms *terms,
-                          struct mmt_config *out, int most)
-{
-    struct mmt_ranked ranked[MMT_MOST_RANKED];
-    const int num_ranked = mmt_select_rank(profile, problem, caps, terms, ranked);
-    struct mmt_selection selection;
-    int count = 0;
-
-    if (most < 1 || mmt_select(profile, problem, caps, terms, &selection, NULL))
-        return 0;
-    out[count++] = selection.config;
-    count = list_candidates(problem, caps, terms, out, count, most);
-    for (int i = 0; i < num_ranked && count < most; i++) {
-        const struct mmt_config config =
-            within_terms(&ranked[i].kernel->config, problem, caps, terms);
-        if (ranked[i].seconds <= far_behind * ranked[0].seconds &&
-            !is_listed(&config, out, count))
-            out[count++] = config;
-    }
-    return num_ranked ? count : list_seeds(problem, caps, terms, out, count, most);
 }

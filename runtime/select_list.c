@@ -1,0 +1,84 @@
+/* The kernels that promise most for a problem. */
+#include <math.h>
+#include <string.h>
+
+#include "runtime/select_internal.h"
+
+/* What is expected to take so many times the fastest's time is none: a model is wrong by
+ * less. */
+static const double far_behind = 1.6;
+
+static bool is_listed(const struct mmt_config *config, const struct mmt_config *list,
+                      int count)
+{
+    for (int i = 0; i < count; i++)
+        if (mmt_config_equal(&list[i], config))
+            return true;
+    return false;
+}
+
+/* The first candidates of the templates that suit the problem. */
+static int list_candidates(const mmt_problem *problem, const struct mmt_caps *caps,
+                           const struct mmt_terms *terms, struct mmt_config *out,
+                           int count, int most)
+{
+    enum { FIRST = 5 };
+    for (int t = 0; mmt_templates[t]; t++) {
+        struct mmt_config configs[FIRST];
+        double cycles[FIRST];
+        if (!mmt_config_meant(mmt_templates[t], problem, caps))
+            continue;
+        const int usable = mmt_usable_candidates(mmt_templates[t], problem, caps, terms,
+                                                 configs, cycles, FIRST);
+        for (int i = 0; i < usable && count < most; i++)
+            if (!is_listed(&configs[i], out, count))
+                out[count++] = configs[i];
+    }
+    return count;
+}
+
+/* Starting points of the templates that suit the problem: the most promising of each,
+ * then the others. */
+static int list_seeds(const mmt_problem *problem, const struct mmt_caps *caps,
+                      const struct mmt_terms *terms, struct mmt_config *out, int count,
+                      int most)
+{
+    struct mmt_config config;
+    struct mmt_bound bound;
+    for (int t = 0; mmt_templates[t] && count < most; t++)
+        if (mmt_config_meant(mmt_templates[t], problem, caps) &&
+            isfinite(mmt_select_start(mmt_templates[t], problem, caps, terms, &config)) &&
+            !is_listed(&config, out, count))
+            out[count++] = config;
+    for (int t = 0; mmt_templates[t]; t++)
+        for (int s = 0; s < mmt_templates[t]->num_seeds && count < most; s++)
+            if (mmt_config_meant(mmt_templates[t], problem, caps) &&
+                mmt_seed_within(mmt_templates[t], s, problem, caps, terms, &config,
+                                &bound) &&
+                !is_listed(&config, out, count))
+                out[count++] = config;
+    return count;
+}
+
+int mmt_select_candidates(const struct mmt_profile *profile, const mmt_problem *problem,
+                          const struct mmt_caps *caps, const struct mmt_terms *terms,
+                          struct mmt_config *out, int most)
+{
+    struct mmt_ranked ranked[MMT_MOST_RANKED];
+    const int num_ranked = mmt_select_rank(profile, problem, caps, terms, ranked);
+    struct mmt_selection selection;
+    int count = 0;
+
+    if (most < 1 || mmt_select(profile, problem, caps, terms, &selection, NULL))
+        return 0;
+    out[count++] = selection.config;
+    count = list_candidates(problem, caps, terms, out, count, most);
+    for (int i = 0; i < num_ranked && count < most; i++) {
+        const struct mmt_config config =
+            mmt_within_terms(&ranked[i].kernel->config, problem, caps, terms);
+        if (ranked[i].seconds <= far_behind * ranked[0].seconds &&
+            !is_listed(&config, out, count))
+            out[count++] = config;
+    }
+    return num_ranked ? count : list_seeds(problem, caps, terms, out, count, most);
+}

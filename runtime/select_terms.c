@@ -1,0 +1,48 @@
+/* What a program asks of a kernel besides the right answer. */
+#include "runtime/select_internal.h"
+
+static bool is_refused(const struct mmt_config *config, const struct mmt_terms *terms)
+{
+    for (int i = 0; i < terms->num_refused; i++)
+        if (mmt_config_equal(config, &terms->refused[i]))
+            return true;
+    return false;
+}
+
+static bool terms_allow(const struct mmt_bound *bound, const struct mmt_terms *terms)
+{
+    if (!terms)
+        return true;
+    if (is_refused(&bound->config, terms))
+        return false;
+    if (terms->strict_f32 && bound->problem->type == MMT_F32 &&
+        mmt_config_in_slices(&bound->config, MMT_F32))
+        return false;
+    if (terms->in && !mmt_bundle_serves(terms->in, bound))
+        return false;
+    return bound->launches.workspace <= terms->max_workspace;
+}
+
+struct mmt_config mmt_within_terms(const struct mmt_config *config,
+                                   const mmt_problem *problem,
+                                   const struct mmt_caps *caps,
+                                   const struct mmt_terms *terms)
+{
+    return mmt_config_within(config, problem, caps,
+                             terms ? terms->max_workspace : SIZE_MAX);
+}
+
+bool mmt_bind_within(const struct mmt_config *config, const mmt_problem *problem,
+                     const struct mmt_caps *caps, const struct mmt_terms *terms,
+                     struct mmt_bound *out)
+{
+    const struct mmt_config less = mmt_within_terms(config, problem, caps, terms);
+    return mmt_bind(&less, problem, caps, out) && terms_allow(out, terms);
+}
+
+bool mmt_is_usable(const struct mmt_config *config, const mmt_problem *problem,
+                   const struct mmt_caps *caps, const struct mmt_terms *terms)
+{
+    struct mmt_bound runs;
+    return mmt_bind_within(config, problem, caps, terms, &runs);
+}
