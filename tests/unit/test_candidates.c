@@ -6,24 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "generator/generator.h"
+#include "runtime/runtime.h"
+#include "tests/support/hopper_caps.h"
 #include "tests/support/test.h"
 
 enum { ALL = 8192, SHOWN = 16 };
 
-static const struct mmt_caps h200 = {
-    .architecture = "sm_90a",
-    .sm = 90,
-    .f64 = true,
-    .sms = 132,
-    .shared = 232448,
-    .max_threads = 1024,
-    .max_block = { 1024, 1024, 64 },
-    .dialect = MMT_CUDA_CXX,
-    .kind = MMT_GPU,
-    .registers = 65536,
-    .registers_per_thread = 255,
-};
+static struct mmt_caps h200;
 
 static struct mmt_candidate named[ALL];
 
@@ -97,6 +86,24 @@ static void test_none(void)
     CHECK_EQ_INT(candidates_of("gemm bf16 nt 304x304x4096", &p, 0), 0);
     snprintf(ampere.architecture, sizeof ampere.architecture, "sm_80");
     CHECK_EQ_INT(mmt_template_find("wgmma")->candidates(&p, &ampere, named, SHOWN), 0);
+}
+
+/* One that splits k asks for a workspace: where there may be none, none is selected. */
+static void test_terms(void)
+{
+    const struct mmt_terms terms = { .max_workspace = 0 };
+    struct mmt_selection selection;
+    struct mmt_launches launches;
+    mmt_problem p;
+    mmt_error err;
+
+    candidates_of("gemm bf16 nt 300x2048x16384", &p, SHOWN);
+    const struct mmt_config first = config_of(&named[0]);
+    mmt_config_launch(&first, &p, &h200, &launches);
+    CHECK(launches.workspace > 0);
+    CHECK_OK(mmt_select(NULL, &p, &h200, &terms, &selection, &err), err);
+    mmt_config_launch(&selection.config, &p, &h200, &launches);
+    CHECK_EQ_INT(launches.workspace, 0);
 }
 
 /* ---- their order, beside times of a card ------------------------------------------- */
@@ -201,9 +208,11 @@ static void test_order(const char *root)
 int main(void)
 {
     const char *root = getenv("MMT_SOURCE_ROOT");
+    h200 = hopper_caps(132);
     test_legal();
     test_little_waste();
     test_none();
+    test_terms();
     test_order(root ? root : ".");
     return test_end("candidates");
 }

@@ -2,20 +2,9 @@
 #include <stdio.h>
 
 #include "generator/generator.h"
+#include "tests/support/hopper_caps.h"
 
-static const struct mmt_caps caps = {
-    .architecture = "sm_90a",
-    .sm = 90,
-    .f64 = true,
-    .sms = 4,
-    .shared = 232448,
-    .max_threads = 1024,
-    .max_block = { 1024, 1024, 64 },
-    .dialect = MMT_CUDA_CXX,
-    .kind = MMT_GPU,
-    .registers = 65536,
-    .registers_per_thread = 255,
-};
+static struct mmt_caps caps;
 
 /* Few blocks stay, in whole clusters, so that each has several tiles. */
 static unsigned width(const struct mmt_launch *launch, unsigned cluster)
@@ -46,6 +35,7 @@ int main(int argc, char **argv)
     struct mmt_launches launches;
     mmt_problem p;
     mmt_error err = { 0 };
+    caps = hopper_caps(4);
     if (argc != 3 || mmt_config_parse(argv[1], &config, &err) ||
         mmt_problem_parse(argv[2], &p, &err) || mmt_problem_normalise(&p, &p, &err)) {
         fprintf(stderr, "usage: launches CONFIGURATION PROBLEM; %s\n", err.text);
