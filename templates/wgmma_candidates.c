@@ -19,7 +19,7 @@ static const double l2_rate = 112, memory_rate = 19.2;
 static const double latency = 540, latency_double = 410, stages_lost = 1.7;
 static const double round_cycles = 1360, split_cycles = 6000, launch_cycles = 4100;
 
-enum { STEP = 64, MOST_BLOCKS = 3 }; /* elements of k; blocks of one consumer that stay */
+enum { STEP = 64, MOST_BLOCKS = 3 }; /* elements of k; resident blocks of one consumer */
 
 /* A problem as the kernel sees it, and what the candidates at hand have in common. */
 struct outlook {
@@ -60,7 +60,7 @@ static double parts_of(const struct outlook *o, const int *v)
 }
 
 /* What a block waits for and what all blocks fetch are hidden behind each other for the
- * most part: their 2-norm. `blocks`: how many stay on a multiprocessor. */
+ * most part: their 2-norm. `blocks`: resident on a multiprocessor. */
 static double cycles_of(const struct outlook *o, const int *v, int blocks)
 {
     const double m = v[TILE_M], n = v[TILE_N], cm = cluster_m(v), cn = cluster_n(v);
@@ -123,7 +123,7 @@ static void measure_shared(struct outlook *o, int *v)
 }
 
 /* With all stages that fit, and where one warpgroup multiplies, with those that let two
- * or three blocks stay. */
+ * or three blocks are resident. */
 static void add_stages(struct outlook *o, int *v)
 {
     enum { LEAST = 3, MOST = 17 };

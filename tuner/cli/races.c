@@ -1,3 +1,5 @@
+/* Data races of a kernel, found by oclgrind: what starts it and reads what it says, and
+ * what runs in it. */
 #include "tuner/cli/races.h"
 
 #include <errno.h>
