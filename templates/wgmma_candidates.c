@@ -29,6 +29,8 @@ struct outlook {
     size_t shared;
     int pieces;          /* of C in shared memory, for which the two below are known */
     size_t fixed, stage; /* bytes that a block takes, and that each stage does */
+    double left, right;  /* bytes of a stage: those that do not run along k are fetched by
+                          * 64 columns */
     struct mmt_candidate *best;
     int count, most;
 };
@@ -72,7 +74,7 @@ static double cycles_of(const struct outlook *o, const int *v, int blocks)
     const double rounds = (double) pieces(each, at_once);
     const double multiply =
         all * m / BLOCK_M * fmax(2 * n * tensor_slowed, (BLOCK_M + n) * shared_slowed);
-    const double fetch = all * (m / cn + n / cm) * LINE / l2_rate;
+    const double fetch = all * (o->left / cn + o->right / cm) / l2_rate;
     const double wait = rounds * steps *
                         (latency + latency_double * __builtin_ctz(mates)) /
                         (v[STAGES] - stages_lost);
@@ -176,6 +178,7 @@ static void add_widths(struct outlook *o, int *v)
 {
     static const int usual[] = { 64, 96, 128, 160, 192, 224, 256 };
     enum { MOST = 256, EIGHTS = MOST / 8 };
+    const mmt_problem *p = o->problem;
     bool wanted[EIGHTS + 1] = { false };
 
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
@@ -187,6 +190,10 @@ static void add_widths(struct outlook *o, int *v)
     for (int i = 1; i <= EIGHTS; i++) {
         v[TILE_N] = 8 * i;
         o->pieces = -1;
+        o->left = tile_bytes(v, v[TILE_M], p->type,
+                             left_deep(v, p->type, p->trans_a, p->trans_b));
+        o->right = tile_bytes(v, v[TILE_N], p->type,
+                              right_deep(v, p->type, p->trans_a, p->trans_b));
         if (wanted[i] && registers_of_sums(v) <= most_sums(v) &&
             (v[CONSUMERS] < 3 || v[TILE_N] <= 192))
             add_clusters(o, v);
