@@ -25,11 +25,11 @@ bool mmt_is_usable(const struct mmt_config *config, const mmt_problem *problem,
 /* ---- what nobody timed (select_untimed.c) -------------------------------------------
  */
 
-/* Of a template's candidates those that are usable, with the cycles that they should
+/* Of a template's candidates those that are usable, with the seconds that they should
  * take; returns how many, at most `most`. */
 int mmt_usable_candidates(const struct mmt_template *template, const mmt_problem *problem,
                           const struct mmt_caps *caps, const struct mmt_terms *terms,
-                          struct mmt_config *out, double *cycles, int most);
+                          struct mmt_config *out, double *seconds, int most);
 
 /* The first candidate of all templates, where it should take less than so many seconds;
  * else *out stays as it is. */

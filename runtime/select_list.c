@@ -25,11 +25,11 @@ static int list_candidates(const mmt_problem *problem, const struct mmt_caps *ca
     enum { FIRST = 5 };
     for (int t = 0; mmt_templates[t]; t++) {
         struct mmt_config configs[FIRST];
-        double cycles[FIRST];
+        double seconds[FIRST];
         if (!mmt_config_meant(mmt_templates[t], problem, caps))
             continue;
         const int usable = mmt_usable_candidates(mmt_templates[t], problem, caps, terms,
-                                                 configs, cycles, FIRST);
+                                                 configs, seconds, FIRST);
         for (int i = 0; i < usable && count < most; i++)
             if (!is_listed(&configs[i], out, count))
                 out[count++] = configs[i];

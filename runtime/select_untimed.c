@@ -11,7 +11,7 @@ enum { NAMED = 16 };
 
 int mmt_usable_candidates(const struct mmt_template *template, const mmt_problem *problem,
                           const struct mmt_caps *caps, const struct mmt_terms *terms,
-                          struct mmt_config *out, double *cycles, int most)
+                          struct mmt_config *out, double *seconds, int most)
 {
     struct mmt_candidate list[NAMED];
     const int named =
@@ -21,7 +21,7 @@ int mmt_usable_candidates(const struct mmt_template *template, const mmt_problem
     for (int i = 0; i < named && count < most; i++) {
         out[count] = (struct mmt_config){ .template = template };
         memcpy(out[count].values, list[i].values, sizeof out->values);
-        cycles[count] = list[i].cycles;
+        seconds[count] = list[i].seconds;
         count += mmt_is_usable(&out[count], problem, caps, terms);
     }
     return count;
@@ -31,23 +31,21 @@ bool mmt_select_untimed(double seconds, const mmt_problem *problem,
                         const struct mmt_caps *caps, const struct mmt_terms *terms,
                         struct mmt_selection *out)
 {
-    static const double cycles_per_second = 1.755e9; /* those of the law */
-    double best = seconds * cycles_per_second;
+    double best = seconds;
     bool found = false;
 
     for (int t = 0; mmt_templates[t]; t++) {
         struct mmt_config config;
-        double cycles;
+        double expected;
         if (!mmt_usable_candidates(mmt_templates[t], problem, caps, terms, &config,
-                                   &cycles, 1) ||
-            cycles >= best)
+                                   &expected, 1) ||
+            expected >= best)
             continue;
-        best = cycles;
+        best = expected;
         found = true;
-        *out = (struct mmt_selection){ .config = config,
-                                       .why = MMT_SELECTION_LAW,
-                                       .seconds = cycles / cycles_per_second,
-                                       .layer = -1 };
+        *out = (struct mmt_selection){
+            .config = config, .why = MMT_SELECTION_LAW, .seconds = expected, .layer = -1
+        };
     }
     return found;
 }
@@ -70,9 +68,9 @@ double mmt_select_start(const struct mmt_template *template, const mmt_problem *
                         struct mmt_config *out)
 {
     const double far = caps->kind == MMT_CPU ? 2 : 1.25;
-    double best = INFINITY, cycles;
+    double best = INFINITY, seconds;
 
-    if (mmt_usable_candidates(template, problem, caps, terms, out, &cycles, 1))
+    if (mmt_usable_candidates(template, problem, caps, terms, out, &seconds, 1))
         return mmt_cost_estimate(out, problem, caps);
     for (int s = 0; s < template->num_seeds; s++) {
         struct mmt_config config;

@@ -93,9 +93,9 @@ struct mmt_work {
     int cluster;  /* its shape, as the template numbers it; 0 where it knows none */
 };
 
-/* Values of all knobs, and the cycles that they should take. */
+/* Values of all knobs, and the seconds that they should take. */
 struct mmt_candidate {
-    double cycles;
+    double seconds;
     int values[MMT_MAX_KNOBS];
 };
 

@@ -9,7 +9,7 @@
 /* ---- what one takes ------------------------------------------------------------------
  */
 
-/* Fitted to times of an H200 (docs/lab/law.md), in cycles of 1.755 GHz: how much slower
+/* Fitted to times of an H200 (docs/lab/law.md), in cycles: how much slower
  * than their peak tensor cores are, and shared memory that feeds them; bytes a cycle that
  * a multiprocessor gets; what a stage takes to arrive, more for each doubling of a
  * cluster, and stages that are no help; what is around the tiles of a round, the launch
@@ -17,6 +17,7 @@
 static const double tensor_slowed = 1.2, shared_slowed = 1.4;
 static const double l2_rate = 112, memory_rate = 19.2;
 static const double latency = 540, latency_double = 410, stages_lost = 1.7;
+static const double cycles_per_second = 1.755e9;
 static const double round_cycles = 1360, split_cycles = 6000, launch_cycles = 4100;
 
 enum { STEP = 64, MOST_BLOCKS = 3 }; /* elements of k; resident blocks of one consumer */
@@ -63,7 +64,7 @@ static double parts_of(const struct outlook *o, const int *v)
 
 /* What a block waits for and what all blocks fetch are hidden behind each other for the
  * most part: their 2-norm. `blocks`: resident on a multiprocessor. */
-static double cycles_of(const struct outlook *o, const int *v, int blocks)
+static double seconds_of(const struct outlook *o, const int *v, int blocks)
 {
     const double m = v[TILE_M], n = v[TILE_N], cm = cluster_m(v), cn = cluster_n(v);
     const int mates = cluster_m(v) * cluster_n(v);
@@ -79,24 +80,27 @@ static double cycles_of(const struct outlook *o, const int *v, int blocks)
                         (latency + latency_double * __builtin_ctz(mates)) /
                         (v[STAGES] - stages_lost);
     const double memory = (o->bytes + parts_of(o, v)) / (memory_rate * (double) o->sms);
-    return sqrt(multiply * multiply + fetch * fetch + wait * wait + memory * memory) +
-           rounds * round_cycles + (v[SPLIT_K] > 1 ? split_cycles : 0) + launch_cycles;
+    const double most =
+        sqrt(multiply * multiply + fetch * fetch + wait * wait + memory * memory);
+    return (most + rounds * round_cycles + (v[SPLIT_K] > 1 ? split_cycles : 0) +
+            launch_cycles) /
+           cycles_per_second;
 }
 
 /* ---- which there are -----------------------------------------------------------------
  */
 
 /* Keeps the best, the first of equals first. */
-static void keep(struct outlook *o, const int *v, double cycles)
+static void keep(struct outlook *o, const int *v, double seconds)
 {
     int at = o->count;
     if (at < o->most)
         o->count++;
-    else if (o->best[--at].cycles <= cycles)
+    else if (o->best[--at].seconds <= seconds)
         return;
-    for (; at > 0 && o->best[at - 1].cycles > cycles; at--)
+    for (; at > 0 && o->best[at - 1].seconds > seconds; at--)
         o->best[at] = o->best[at - 1];
-    o->best[at].cycles = cycles;
+    o->best[at].seconds = seconds;
     memcpy(o->best[at].values, v, NUM_KNOBS * sizeof *v);
 }
 
@@ -140,7 +144,7 @@ static void add_stages(struct outlook *o, int *v)
         if (v[STAGES] < LEAST || v[STAGES] == before)
             continue;
         before = v[STAGES];
-        keep(o, v, cycles_of(o, v, blocks));
+        keep(o, v, seconds_of(o, v, blocks));
     }
 }
 
