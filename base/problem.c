@@ -309,10 +309,15 @@ mmt_problem mmt_problem_with_m(const mmt_problem *problem, int64_t m)
     return other;
 }
 
+bool mmt_same_kind(const mmt_problem *a, const mmt_problem *b)
+{
+    return a->op == b->op && a->type == b->type && !a->trans_a == !b->trans_a &&
+           !a->trans_b == !b->trans_b;
+}
+
 bool mmt_problem_equal(const mmt_problem *a, const mmt_problem *b)
 {
-    return a->op == b->op && a->type == b->type && a->trans_a == b->trans_a &&
-           a->trans_b == b->trans_b && a->m == b->m && a->n == b->n && a->k == b->k &&
+    return mmt_same_kind(a, b) && a->m == b->m && a->n == b->n && a->k == b->k &&
            a->lda == b->lda && a->ldb == b->ldb && a->ldc == b->ldc &&
            a->batch == b->batch && a->stride_a == b->stride_a &&
            a->stride_b == b->stride_b && a->stride_c == b->stride_c && a->out == b->out &&

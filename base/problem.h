@@ -32,6 +32,9 @@ mmt_status mmt_problem_parse(const char *string, mmt_problem *out, mmt_error *er
  * gap, as the one product of all rows that it is; any other problem as it is. */
 mmt_problem mmt_problem_fold(const mmt_problem *problem);
 
+/* Whether two have the same op, type and transposes. */
+bool mmt_same_kind(const mmt_problem *a, const mmt_problem *b);
+
 /* Whether two normalised problems are the same in every field. */
 bool mmt_problem_equal(const mmt_problem *a, const mmt_problem *b);
 

@@ -48,6 +48,9 @@ double mmt_cost_estimate(const struct mmt_config *config, const mmt_problem *pro
 double mmt_cost_estimate_bound(const struct mmt_bound *bound);
 double mmt_cost_estimate_load(const struct mmt_bound *bound, const struct mmt_load *load);
 
+/* What so many cycles of an estimate take on a GPU. */
+double mmt_cost_seconds(double cycles, const struct mmt_caps *caps);
+
 struct mmt_load mmt_cost_load(const struct mmt_bound *bound);
 
 /* A bound configuration, as a model sees it. */

@@ -25,37 +25,44 @@ static double on_cpu(const struct mmt_load *load, double threads, double k,
 
 /* What a block has to do. */
 struct share {
-    double m, n, k;    /* of C, and how deep */
-    double blocks;     /* on the busiest multiprocessor, one after another or at once */
-    double threads;    /* of a block */
-    double step;       /* elements of k between two waits */
-    double stages;     /* steps that are under way at a time */
-    double fit, spill; /* blocks that are resident; times slower as registers spill */
+    double m, n, k; /* of C, and how deep */
+    double blocks;  /* on the busiest multiprocessor, one after another or at once */
+    double threads; /* of a block */
+    double step;    /* elements of k between two waits */
+    double stages;  /* steps that are under way at a time */
+    double fit;     /* blocks that are resident */
 };
 
-/* Registers: a thread keeps its accumulators in them, and needs some forty more. */
-static void find_residency(struct share *s, const struct mmt_load *load, double words,
-                           const struct mmt_caps *caps)
+/* As nearly all kernels that multiply by FMAs; fitted as those of templates are
+ * (docs/lab/law.md). */
+static const struct mmt_rates usual = {
+    .slowed = 1.15,
+    .feeding = 0.2,
+    .l2 = 20,
+    .latency = 1000,
+    .around = 2700,
+    .stored = 0.11,
+    .launch = 3450,
+    .launch_again = 2700,
+    .unaligned = 1.4,
+};
+
+static const struct mmt_rates *rates_of(const struct mmt_template *template)
 {
-    double most = caps->registers_per_thread ? caps->registers_per_thread : INFINITY;
-    double wanted = s->m * s->n / s->threads * words + 40;
-    s->fit = load->fit > 0 ? load->fit : 16;
-    s->spill = 1 + fmax(0, wanted - most) / 50;
-    if (caps->registers_per_sm)
-        s->fit = fmin(s->fit,
-                      floor(caps->registers_per_sm / (s->threads * fmin(wanted, most))));
-    s->fit = fmax(s->fit, 1);
+    return template->rates.slowed > 0 ? &template->rates : &usual;
 }
 
-/* How deep a block's split of a tile is: of slices whole steps, as they are many times
- * the work (wgmma.cu). */
-static double depth_of_split(const struct mmt_config *config, const mmt_problem *problem,
-                             const struct mmt_work *work)
+/* Registers: a thread keeps its accumulators in them, and needs some fifty more. */
+static double resident_blocks(const struct share *s, const struct mmt_load *load,
+                              double words, const struct mmt_caps *caps)
 {
-    double k = fmax((double) problem->k, 1);
-    if (problem->type == MMT_I32 && mmt_config_in_slices(config, MMT_I32))
-        k = ceil(k / work->step) * work->step;
-    return ceil(k / work->splits);
+    const double most =
+        caps->registers_per_thread ? caps->registers_per_thread : INFINITY;
+    const double wanted = fmin(s->m * s->n / s->threads * words + 50, most);
+    double fit = load->fit > 0 ? load->fit : 16;
+    if (caps->registers_per_sm)
+        fit = fmin(fit, floor(caps->registers_per_sm / (s->threads * wanted)));
+    return fmax(fit, 1);
 }
 
 /* Tiles are dealt out whole, but for those that are cut into runs. */
@@ -65,12 +72,13 @@ static struct share share_of(const struct mmt_bound *bound, const struct mmt_loa
     const mmt_problem *problem = bound->problem;
     const struct mmt_caps *caps = bound->caps;
     const struct mmt_work work = mmt_config_work(config, problem->type);
-    double size = mmt_cost_element(config, problem->type), sms = fmax(caps->sms, 1);
-    double outputs = fmax(load->outputs / fmax(load->blocks, 1), 1);
+    const double size = mmt_cost_element(config, problem->type);
+    const double sms = fmax(caps->sms, 1);
+    const double outputs = fmax(load->outputs / fmax(load->blocks, 1), 1);
     struct share s = {
         .m = work.m,
         .n = work.n,
-        .k = depth_of_split(config, problem, &work),
+        .k = ceil(fmax((double) problem->k, 1) / work.splits),
         .blocks = load->blocks,
         .threads = load->threads,
         .step = work.step,
@@ -85,50 +93,43 @@ static struct share share_of(const struct mmt_bound *bound, const struct mmt_loa
     } else {
         s.m = s.n = sqrt(outputs * work.splits);
     }
-    find_residency(&s, load, fmax(size, 4) / 4, caps);
+    s.fit = resident_blocks(&s, load, fmax(size, 4) / 4, caps);
     return s;
 }
 
-/* Cycles where leading dimensions are unaligned, and elements come one by one: those of
- * four bytes or more still by asynchronous copies, smaller ones through registers. */
-static double one_by_one(const struct share *s, double size)
-{
-    return s->blocks * (s->m + s->n) * s->k / 32 * (size < 4 ? 6 : 4);
-}
-
-static const double launching = 3000;
-
-/* The soft maximum (a 3-norm) of what a multiprocessor computes, what it fetches from the
- * L2 cache, what all of them fetch from memory, and what the blocks wait for step by
- * step; and what comes before and after it. The constants are those of recent cards,
- * within a factor of two. */
+/* What a multiprocessor computes, what it fetches from the L2 cache, what all of them
+ * fetch from memory and what the blocks wait for step by step are hidden behind each
+ * other for the most part: their 2-norm; and what comes before and after it. */
 static double on_gpu(const struct share *s, const struct mmt_load *load,
                      const struct mmt_bound *bound)
 {
-    static const double l2_bytes = 64, memory_bytes = 18, latency = 800,
-                        around_tile = 1500;
+    static const double memory_bytes = 19, lanes = 128;
     const struct mmt_config *config = &bound->config;
+    const struct mmt_rates *rates = rates_of(config->template);
     const mmt_type type = bound->problem->type;
-    double size = mmt_cost_element(config, type), sms = fmax(bound->caps->sms, 1);
-    double passes = mmt_config_passes(config, type);
-    double slices = mmt_config_in_slices(config, type) ? mmt_type_slices(type) : 1;
-    double products = slices * (slices + 1) / 2;
-    double tiles = passes > 1 ? passes : slices; /* of an operand, for each step of k */
-    double lanes =
-        or_else(config->template->fma_per_cycle_per_sm, 128) * 4 / size / products;
-    double outputs = fmax(s->m * s->n / s->threads, 1);
-    double feeding =
-        1 + (config->template->fma_per_cycle_per_sm ? 3 : 1.5) / sqrt(outputs);
-    double rounds = fmax(1, s->blocks / s->fit);
-    double compute = s->blocks * s->m * s->n * s->k / lanes * feeding * s->spill;
-    double fetch = s->blocks * (s->m + s->n) * s->k * size * tiles / l2_bytes;
-    if (load->unaligned)
-        fetch = fmax(fetch, one_by_one(s, size));
-    double memory = (load->bytes + 2 * load->workspace) / sms / memory_bytes;
-    double wait =
-        rounds * (ceil(passes * s->k / s->step) * latency / s->stages + around_tile);
-    double most = cbrt(pow(compute, 3) + pow(fetch, 3) + pow(memory, 3) + pow(wait, 3));
-    return most + launching * load->launches;
+    const struct mmt_work work = mmt_config_work(config, type);
+    const double size = mmt_cost_element(config, type), sms = fmax(bound->caps->sms, 1);
+    const double slices = mmt_config_in_slices(config, type) ? mmt_type_slices(type) : 1;
+    const double products = slices * (slices + 1) / 2;
+    const double rate =
+        or_else(config->template->fma_per_cycle_per_sm, lanes) * 4 / size / products;
+    const double outputs = fmax(s->m * s->n / s->threads, 1);
+    const double warps = fmin(s->fit, ceil(s->blocks)) * s->threads / 32;
+    const double slowed = rates->slowed * (1 + rates->feeding / sqrt(outputs)) *
+                          (1 + rates->few_warps / warps) *
+                          (work.slowed > 0 ? work.slowed : 1);
+    const double rounds =
+        load->tiles > 0 ? fmax(s->blocks / s->fit, 1) : ceil(fmax(s->blocks / s->fit, 1));
+    const double compute = s->blocks * s->m * s->n * s->k / rate * slowed;
+    const double fetch = s->blocks * (s->m + s->n) * s->k * size * slices / rates->l2 *
+                         (load->unaligned ? rates->unaligned : 1);
+    const double wait = rounds * ceil(s->k / s->step) * rates->latency / s->stages;
+    const double memory = (load->bytes + 2 * load->workspace) / sms / memory_bytes;
+    const double most =
+        sqrt(compute * compute + fetch * fetch + wait * wait + memory * memory);
+    return most + rounds * rates->around +
+           s->blocks * s->m * s->n * rates->stored * fmax(size, 4) / 4 + rates->launch +
+           (load->launches - 1) * rates->launch_again;
 }
 
 double mmt_cost_estimate_load(const struct mmt_bound *bound, const struct mmt_load *load)
@@ -137,7 +138,7 @@ double mmt_cost_estimate_load(const struct mmt_bound *bound, const struct mmt_lo
     if (bound->caps->kind == MMT_CPU)
         return on_cpu(load, load->threads, k, bound->caps);
     if (load->cycles > 0)
-        return load->cycles + launching;
+        return load->cycles + rates_of(bound->config.template)->launch;
     const struct share s = share_of(bound, load);
     return on_gpu(&s, load, bound);
 }
@@ -154,4 +155,10 @@ double mmt_cost_estimate(const struct mmt_config *config, const mmt_problem *pro
     struct mmt_bound bound;
     mmt_bind_known(config, problem, caps, &bound);
     return mmt_cost_estimate_bound(&bound);
+}
+
+double mmt_cost_seconds(double cycles, const struct mmt_caps *caps)
+{
+    static const double usual_khz = 1.7e6, under_load = 0.89;
+    return cycles / (or_else((int) caps->clock_khz, usual_khz) * under_load * 1e3);
 }

@@ -53,8 +53,7 @@ static void print_why(const struct mmt_selection *selection, const char *foreign
                       selection->residual * 100);
         break;
     case MMT_SELECTION_LAW:
-        mmt_text_addf(text,
-                      "least by arithmetic of the template's kernels: about %.1f us",
+        mmt_text_addf(text, "by arithmetic the fastest of all kernels: about %.1f us",
                       selection->seconds * 1e6);
         break;
     case MMT_SELECTION_NEAREST:
@@ -72,7 +71,7 @@ static void print_ranked(const struct mmt_ranked *ranked, double first,
                          struct mmt_text *text)
 {
     struct mmt_bound bound;
-    mmt_bind_known(&ranked->kernel->config, problem, caps, &bound);
+    mmt_bind_known(&ranked->config, problem, caps, &bound);
     const struct mmt_load load = mmt_cost_load(&bound);
 
     mmt_text_addf(text, "%12.1f us  %5.2f  %6.0f  %6.0f  ", ranked->seconds * 1e6,
@@ -101,11 +100,11 @@ mmt_status mmt_explain(const struct mmt_profile *profile, const mmt_problem *pro
         mmt_text_addf(text, "; %s", foreign);
     int count = mmt_select_rank(profile, problem, caps, NULL, ranked);
     mmt_text_addf(text, "\n\n%12s     %5s  %6s  %6s  %s\n", "expected", "ratio", "blocks",
-                  "steps", "kernel of the portfolio");
+                  "steps", "kernel");
     for (int i = 0; i < count; i++)
         print_ranked(&ranked[i], ranked[0].seconds, problem, caps, text);
     if (!count)
-        mmt_text_add(text, "         no kernel of the portfolio serves it\n");
+        mmt_text_add(text, "         nothing is ranked for it\n");
     return text->failed ? mmt_fail(err, MMT_ERROR_MEMORY, "no memory left to explain")
                         : MMT_OK;
 }

@@ -254,6 +254,11 @@ static mmt_status select_and_build(struct mmt_plan *plan, const mmt_profile *pro
                : status;
 }
 
+static const char *nothing_tuned(const mmt_profile *profile)
+{
+    return profile ? "the profile has nothing that serves it" : "there is no profile";
+}
+
 static void describe_selection(const struct mmt_plan *plan, const mmt_profile *profile,
                                const char *foreign, struct mmt_text *text)
 {
@@ -278,8 +283,9 @@ static void describe_selection(const struct mmt_plan *plan, const mmt_profile *p
         break;
     case MMT_SELECTION_LAW:
         mmt_text_addf(text,
-                      "least by arithmetic of the template's kernels, about %.1f us",
-                      selection->seconds * 1e6);
+                      "by arithmetic the fastest, about %.1f us: %s; `mmtune --device "
+                      "%s` would tune it",
+                      selection->seconds * 1e6, nothing_tuned(profile), plan->device->id);
         break;
     case MMT_SELECTION_NEAREST:
         mmt_text_add(text, "tuned for the nearest problem, ");
@@ -287,9 +293,7 @@ static void describe_selection(const struct mmt_plan *plan, const mmt_profile *p
         break;
     case MMT_SELECTION_DEFAULT:
         mmt_text_addf(text, "a default: %s; `mmtune --device %s` would tune it",
-                      profile ? "the profile has nothing that serves it"
-                              : "there is no profile",
-                      plan->device->id);
+                      nothing_tuned(profile), plan->device->id);
         break;
     case MMT_SELECTION_GIVEN:
         mmt_text_add(text, "named by the caller");

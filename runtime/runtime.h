@@ -126,6 +126,8 @@ struct mmt_terms {
     const struct mmt_config *refused; /* by the driver: resolved, passed over */
     int num_refused;
     const struct mmt_bundled *in; /* the only kernels that there are; NULL: any */
+    bool common; /* of what templates name, starting points alone, which many problems
+                  * share; so it is with `in` */
 };
 
 /* Selects for a normalised problem: by its entry, by a range that holds it, by the model,
@@ -166,18 +168,20 @@ static inline const char *mmt_selection_tuned(const char *foreign)
 void mmt_selection_print_range(const struct mmt_selection *selection,
                                const mmt_problem *problem, struct mmt_text *text);
 
-/* A kernel of the portfolio and what it is expected to take. */
+/* A kernel and what it is expected to take. */
 struct mmt_ranked {
-    const struct mmt_model *model;             /* the profile's */
-    const struct mmt_portfolio_kernel *kernel; /* the profile's */
+    struct mmt_config config;
     double seconds;
+    const struct mmt_model *model; /* the profile's; NULL: by the law, and so is kernel */
+    const struct mmt_portfolio_kernel *kernel;
+    int layer; /* of the profile's; -1: of none */
 };
 
 enum { MMT_MOST_RANKED = 24 };
 
-/* The portfolio kernels with a fitted cost that serve the problem, the fastest first;
- * returns how many. This is what mmt_select selects from where the very problem was not
- * tuned. */
+/* The kernels that should be the fastest, the first of them first; returns how many: on a
+ * GPU of all that templates name, by the law of time; on a CPU of the portfolio. This is
+ * what mmt_select selects from where the very problem was not tuned. */
 int mmt_select_rank(const struct mmt_profile *profile, const mmt_problem *problem,
                     const struct mmt_caps *caps, const struct mmt_terms *terms,
                     struct mmt_ranked ranked[MMT_MOST_RANKED]);
@@ -189,10 +193,9 @@ double mmt_select_start(const struct mmt_template *template, const mmt_problem *
                         const struct mmt_caps *caps, const struct mmt_terms *terms,
                         struct mmt_config *out);
 
-/* The kernels that promise most, what mmt_select considers first: of the portfolio those
- * that are not expected to be far behind, or where there is none, of each template that
- * suits the problem its best starting point; between these, the first candidates that
- * templates name. Returns how many. */
+/* The kernels that promise most: what mmt_select selects, then the others that are ranked
+ * and not expected to be far behind; where none are, starting points. Returns how many.
+ */
 int mmt_select_candidates(const struct mmt_profile *profile, const mmt_problem *problem,
                           const struct mmt_caps *caps, const struct mmt_terms *terms,
                           struct mmt_config *out, int most);

@@ -22,20 +22,56 @@ bool mmt_bind_within(const struct mmt_config *config, const mmt_problem *problem
 bool mmt_is_usable(const struct mmt_config *config, const mmt_problem *problem,
                    const struct mmt_caps *caps, const struct mmt_terms *terms);
 
-/* ---- what nobody timed (select_untimed.c) -------------------------------------------
+/* ---- ranking -------------------------------------------------------------------------
  */
 
-/* Of a template's candidates those that are usable, with the seconds that they should
- * take; returns how many, at most `most`. */
-int mmt_usable_candidates(const struct mmt_template *template, const mmt_problem *problem,
-                          const struct mmt_caps *caps, const struct mmt_terms *terms,
-                          struct mmt_config *out, double *seconds, int most);
+/* Seconds that a ranked kernel, bound, is expected to take, by its model or the law. */
+double mmt_expected_seconds(const struct mmt_ranked *ranked,
+                            const struct mmt_bound *bound);
 
-/* The first candidate of all templates, where it should take less than so many seconds;
- * else *out stays as it is. */
-bool mmt_select_untimed(double seconds, const mmt_problem *problem,
-                        const struct mmt_caps *caps, const struct mmt_terms *terms,
-                        struct mmt_selection *out);
+/* Puts one into its place among so many (select_model.c). */
+void mmt_insert_ranked(struct mmt_ranked *ranked, int count,
+                       const struct mmt_ranked *next);
+
+/* The best, the first of them first; return how many: of what templates name for a
+ * problem, by the law of time (select_law.c); of the kernels of the family's portfolio,
+ * by its model (select_model.c). */
+int mmt_rank_by_law(const struct mmt_profile *profile, const mmt_problem *problem,
+                    const struct mmt_caps *caps, const struct mmt_terms *terms,
+                    struct mmt_ranked ranked[MMT_MOST_RANKED]);
+int mmt_rank_by_model(const struct mmt_profile *profile, const mmt_problem *problem,
+                      const struct mmt_caps *caps, const struct mmt_terms *terms,
+                      struct mmt_ranked ranked[MMT_MOST_RANKED]);
+
+/* ---- the nearest shape that was tuned (select_near.c) --------------------------------
+ */
+
+/* The entry of the nearest shape that was tuned here, of those not as far away as
+ * `within`; NULL where there is none. With `caps`, of those that are usable. */
+const struct mmt_entry *mmt_find_nearest(const struct mmt_profile *profile,
+                                         const mmt_problem *problem,
+                                         const struct mmt_caps *caps,
+                                         const struct mmt_terms *terms, double within);
+double mmt_out_of_reach(const struct mmt_caps *caps);
+
+/* The entry of the nearest shape that tells something of this one. */
+const struct mmt_entry *mmt_find_telling(const struct mmt_profile *profile,
+                                         const mmt_problem *problem);
+
+/* Corrects what is expected by the nearest entry, and orders anew: all kernels, or those
+ * alone that may be the fastest then, as others' times only grow. */
+void mmt_correct_ranking(struct mmt_ranked *ranked, int count, bool all,
+                         const struct mmt_entry *near, const mmt_problem *problem,
+                         const struct mmt_caps *caps);
+
+/* Whether the nearest problem's kernel was not ranked, and should not be slower here than
+ * those that were. */
+bool mmt_stands_apart(const struct mmt_entry *near, const mmt_problem *problem,
+                      const struct mmt_caps *caps, const struct mmt_terms *terms,
+                      const struct mmt_ranked *ranked, int count);
+
+/* ---- where nothing is ranked (select_default.c) --------------------------------------
+ */
 
 /* A template's starting point within the terms, and what it is bound to; false where it
  * does not serve the problem. */
@@ -44,8 +80,8 @@ bool mmt_seed_within(const struct mmt_template *template, int seed,
                      const struct mmt_terms *terms, struct mmt_config *out,
                      struct mmt_bound *bound);
 
-/* The default's template, or, on a GPU, one that is estimated at half of it; or where its
- * workspace is more than the cap, the next. */
+/* The best starting point within the terms of the first template that has one: of those
+ * that are meant for the device, or where these have none, of any. */
 bool mmt_select_default(const mmt_problem *problem, const struct mmt_caps *caps,
                         const struct mmt_terms *terms, struct mmt_config *out);
 

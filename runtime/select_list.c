@@ -17,26 +17,6 @@ static bool is_listed(const struct mmt_config *config, const struct mmt_config *
     return false;
 }
 
-/* The first candidates of the templates that suit the problem. */
-static int list_candidates(const mmt_problem *problem, const struct mmt_caps *caps,
-                           const struct mmt_terms *terms, struct mmt_config *out,
-                           int count, int most)
-{
-    enum { FIRST = 5 };
-    for (int t = 0; mmt_templates[t]; t++) {
-        struct mmt_config configs[FIRST];
-        double seconds[FIRST];
-        if (!mmt_config_meant(mmt_templates[t], problem, caps))
-            continue;
-        const int usable = mmt_usable_candidates(mmt_templates[t], problem, caps, terms,
-                                                 configs, seconds, FIRST);
-        for (int i = 0; i < usable && count < most; i++)
-            if (!is_listed(&configs[i], out, count))
-                out[count++] = configs[i];
-    }
-    return count;
-}
-
 /* Starting points of the templates that suit the problem: the most promising of each,
  * then the others. */
 static int list_seeds(const mmt_problem *problem, const struct mmt_caps *caps,
@@ -72,10 +52,9 @@ int mmt_select_candidates(const struct mmt_profile *profile, const mmt_problem *
     if (most < 1 || mmt_select(profile, problem, caps, terms, &selection, NULL))
         return 0;
     out[count++] = selection.config;
-    count = list_candidates(problem, caps, terms, out, count, most);
     for (int i = 0; i < num_ranked && count < most; i++) {
         const struct mmt_config config =
-            mmt_within_terms(&ranked[i].kernel->config, problem, caps, terms);
+            mmt_within_terms(&ranked[i].config, problem, caps, terms);
         if (ranked[i].seconds <= far_behind * ranked[0].seconds &&
             !is_listed(&config, out, count))
             out[count++] = config;

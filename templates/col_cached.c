@@ -52,6 +52,7 @@ const struct mmt_template mmt_template_col_cached = {
     .types = MMT_PLAIN_TYPES,
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
     .preferred_on = MMT_GPU,
+    .last_resort = true,
     .file = "col_cached.cl",
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,

@@ -71,6 +71,7 @@ const struct mmt_template mmt_template_naive = {
     .fused = true,
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
     .preferred_on = MMT_GPU,
+    .last_resort = true,
     .file = "naive.cl",
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,

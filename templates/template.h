@@ -85,17 +85,34 @@ struct mmt_tile {
 struct mmt_work {
     int m, n;  /* of a block's tile of C; 0 where the model has to share C out evenly */
     bool swap; /* m runs along the columns of C */
-    bool batches; /* a block computes a tile of several products */
-    int depth;    /* elements of k that a block's threads take at once */
-    int step;     /* elements of k between two waits */
-    int stages;   /* pipeline stages; 0 where it has no pipeline */
-    int splits;   /* of k, that run concurrently; at least 1, as the two above */
-    int cluster;  /* its shape, as the template numbers it; 0 where it knows none */
+    bool batches;  /* a block computes a tile of several products */
+    int depth;     /* elements of k that a block's threads take at once */
+    int step;      /* elements of k between two waits */
+    int stages;    /* pipeline stages; 0 where it has no pipeline */
+    int splits;    /* of k, that run concurrently; at least 1, as the two above */
+    int cluster;   /* its shape, as the template numbers it; 0 where it knows none */
+    double slowed; /* how much slower than the template's other ones it multiplies; 0: not
+                    * at all */
 };
 
-/* Values of all knobs, and the seconds that they should take. */
+/* How a template's kernels use a multiprocessor of a GPU, for the law of time
+ * (costmodel/costmodel.h). All 0: as most do. */
+struct mmt_rates {
+    double slowed;       /* how much slower than its instruction's peak */
+    double feeding;      /* more, over the root of a thread's elements of C */
+    double few_warps;    /* more, over resident warps */
+    double l2;           /* bytes of operands in a cycle */
+    double latency;      /* cycles in which a step's operands come */
+    double around;       /* cycles before and after a block's steps */
+    double stored;       /* cycles of four bytes of C */
+    double launch;       /* cycles of the first launch */
+    double launch_again; /* and of each other one */
+    double unaligned;    /* how much longer operands of any alignment take */
+};
+
+/* Values of all knobs, and the cycles that they should take, rates.launch apart. */
 struct mmt_candidate {
-    double seconds;
+    double cycles;
     int values[MMT_MAX_KNOBS];
 };
 
@@ -119,9 +136,12 @@ struct mmt_template {
                                       * such a problem where nobody names it; it
                                       * is then chosen where it won, not for
                                       * shapes that were never tuned */
+    bool last_resort; /* chosen only where none of the others serves: a lesson, not a fast
+                       * kernel */
     int fma_per_cycle_per_sm; /* of four-byte elements, by this template's instruction,
                                * about; 0: 128 */
-    const char *file;         /* "tiled.cl": the text, embedded under that name */
+    struct mmt_rates rates;
+    const char *file; /* "tiled.cl": the text, embedded under that name */
     const char *helpers[MMT_MAX_HELPERS]; /* optional: sources that kernels share, put
                                              before it */
     const struct mmt_knob *knobs;
@@ -156,10 +176,8 @@ struct mmt_template {
     /* Optional. How often a kernel goes through k; where absent, once. */
     int (*passes)(const int *v, mmt_type type);
 
-    /* Optional. Cycles that these values should take for a problem, the first launch
-     * apart, where they are known well enough to tell kernels apart: then a kernel's cost
-     * is fitted to them alone (costmodel/costmodel.h). 0: nothing is known of such a
-     * device. */
+    /* Optional. Cycles that these values should take for a problem, rates.launch apart,
+     * where a template counts them itself. 0: nothing is known of such a device. */
     double (*cycles)(const int *v, const mmt_problem *problem,
                      const struct mmt_caps *caps);
 

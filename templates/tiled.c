@@ -102,6 +102,7 @@ const struct mmt_template mmt_template_tiled = {
     .types = MMT_PLAIN_TYPES,
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
     .preferred_on = MMT_GPU,
+    .last_resort = true,
     .file = "tiled.cl",
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,

@@ -212,6 +212,7 @@ static inline bool shares_tiles(const int *v)
     return v[CLUSTER_K] > 1 || v[SPLIT_K] > 1;
 }
 
+double mmt_wgmma_cycles(const int *v, const mmt_problem *p, const struct mmt_caps *caps);
 int mmt_wgmma_candidates(const mmt_problem *p, const struct mmt_caps *caps,
                          struct mmt_candidate *out, int most);
 const char *mmt_wgmma_check_problem(const int *v, const mmt_problem *problem);

@@ -1,6 +1,6 @@
-/* Which configurations of wgmma suit a problem of 16-bit elements, found by arithmetic:
- * tiles that cover C with little waste, in both orientations, with the clusters and
- * splits of k that may pay and all stages that shared memory holds. */
+/* Which configurations of wgmma suit a problem, found by arithmetic: tiles that cover C
+ * with little waste, in both orientations, with the clusters and splits of k that may pay
+ * and all stages that shared memory holds. */
 #include <math.h>
 #include <string.h>
 
@@ -9,29 +9,39 @@
 /* ---- what one takes ------------------------------------------------------------------
  */
 
-/* Fitted to times of an H200 (docs/lab/law.md), in cycles: how much slower
- * than their peak tensor cores are, and shared memory that feeds them; bytes a cycle that
- * a multiprocessor gets; what a stage takes to arrive, more for each doubling of a
- * cluster, and stages that are no help; what is around the tiles of a round, the launch
- * that adds splits up, and any launch. */
-static const double tensor_slowed = 1.2, shared_slowed = 1.4;
-static const double l2_rate = 112, memory_rate = 19.2;
-static const double latency = 540, latency_double = 410, stages_lost = 1.7;
-static const double cycles_per_second = 1.755e9;
-static const double round_cycles = 1360, split_cycles = 6000, launch_cycles = 4100;
+/* Fitted to times of an H200 (docs/lab/law.md), in cycles unless said. How much slower
+ * than their peak tensor cores are, and shared memory that feeds them, and both for each
+ * doubling of a cluster. */
+static const double tensor_slowed = 1.09, shared_slowed = 1.37;
+static const double cluster_slows = 0.085;
+/* What promoting a column of accumulators takes, and transposing a row of the left
+ * operand. */
+static const double promoted = 1.4, transposed = 2.4;
+/* Bytes that a multiprocessor gets in a cycle; the way of a stage, and more for each
+ * doubling of a cluster. */
+static const double l2_rate = 92, memory_rate = 19.7;
+static const double latency = 1350, latency_double = 400;
+/* Around the tiles of a round; an element of C stored from registers, a piece of C that
+ * TMA stores; the launch that adds splits up. */
+static const double round_cycles = 900, stored = 0.17, piece_stored = 87;
+static const double split_cycles = 5000;
+/* A launch that packs an operand, and its bytes in a cycle. */
+static const double pack_cycles = 1970, pack_rate = 15.9;
 
-enum { STEP = 64, MOST_BLOCKS = 3 }; /* elements of k; resident blocks of one consumer */
+enum { MOST_BLOCKS = 3 }; /* resident, of one consumer */
 
 /* A problem as the kernel sees it, and what the candidates at hand have in common. */
 struct outlook {
     const mmt_problem *problem;
     int64_t rows, columns, steps, batch, sms;
-    double bytes;
+    double bytes;   /* of A, B and C */
+    double packing; /* cycles of launches that pack */
     size_t shared;
     int pieces;          /* of C in shared memory, for which the two below are known */
     size_t fixed, stage; /* bytes that a block takes, and that each stage does */
     double left, right;  /* bytes of a stage: those that do not run along k are fetched by
                           * 64 columns */
+    double passes, products; /* through k, and of slices in each step */
     struct mmt_candidate *best;
     int count, most;
 };
@@ -39,6 +49,45 @@ struct outlook {
 static int64_t pieces(int64_t whole, int64_t piece)
 {
     return (whole + piece - 1) / piece;
+}
+
+/* Cycles in which an operand of so many elements is packed. */
+static double packing_of(const struct outlook *o, double elements)
+{
+    const mmt_type type = o->problem->type;
+    const double bytes =
+        (double) mmt_type_size(type) + mmt_type_slices(type) * element_bytes(type);
+    return pack_cycles + elements * bytes / (pack_rate * (double) o->sms);
+}
+
+static double packing_of_both(const struct outlook *o, const int *v)
+{
+    const mmt_problem *p = o->problem;
+    const double batch = (double) p->batch;
+    return (packs_a(v, p->type, p->trans_a)
+                ? packing_of(o, (double) p->m * (double) p->k * batch)
+                : 0) +
+           (packs_b(v, p->type, p->trans_b)
+                ? packing_of(o, (double) p->n * (double) p->k * batch)
+                : 0);
+}
+
+/* What a line of a stage takes, how often k is gone through, and what is packed first. */
+static void measure_stage(struct outlook *o, const int *v)
+{
+    const mmt_problem *p = o->problem;
+    const int tiles = tiles_of_operand(v, p->type), lines = lines_deep(v);
+
+    o->pieces = -1;
+    o->left =
+        tile_bytes(v, v[TILE_M], p->type, left_deep(v, p->type, p->trans_a, p->trans_b)) /
+        lines;
+    o->right = tile_bytes(v, v[TILE_N], p->type,
+                          right_deep(v, p->type, p->trans_a, p->trans_b)) /
+               lines;
+    o->passes = passes(v, p->type);
+    o->products = tiles * (tiles + 1) / 2;
+    o->packing = packing_of_both(o, v);
 }
 
 /* Tiles, of clusters that are as large everywhere. */
@@ -62,55 +111,89 @@ static double parts_of(const struct outlook *o, const int *v)
                           : 0;
 }
 
+/* Cycles of a step for 64 rows of a tile: an instruction reads both operands from shared
+ * memory, or the left one from registers, into which it was transposed. */
+static double step_of(const struct outlook *o, const int *v, int mates)
+{
+    const double n = v[TILE_N];
+    const double left = v[TRANSPOSE_IN_REGISTERS] ? 0 : BLOCK_M;
+    const double multiply = fmax(2 * n * tensor_slowed, (left + n) * shared_slowed);
+    const double step = o->products * multiply +
+                        (v[PROMOTE] ? promoted * n / v[PROMOTE] : 0) +
+                        (v[TRANSPOSE_IN_REGISTERS] ? transposed * BLOCK_M : 0);
+    return step * (1 + cluster_slows * __builtin_ctz((unsigned) mates));
+}
+
+/* Narrow pieces, of widths that are no multiple of 64 bytes, are many. */
+static double storing(const struct outlook *o, const int *v)
+{
+    if (v[SPLIT_K] > 1)
+        return 0;
+    return v[EPILOGUE_STAGES] ? piece_stored * v[TILE_M] / BLOCK_M * v[TILE_N] /
+                                    columns_of_piece(v, o->problem->out)
+                              : stored * v[TILE_M] * v[TILE_N];
+}
+
+/* Multiprocessors' tiles: those that stream_k cuts are shared out evenly. */
+static double each_of(const struct outlook *o, const int *v)
+{
+    const int64_t tiles = tiles_of(o, v) * v[SPLIT_K] * v[CLUSTER_K];
+    const int64_t sms = taken_by(o, blocks_of_cluster(v));
+    return v[TILE_SCHEDULER] == STREAM_K ? fmax((double) tiles / (double) sms, 1)
+                                         : (double) pieces(tiles, sms);
+}
+
 /* What a block waits for and what all blocks fetch are hidden behind each other for the
  * most part: their 2-norm. `blocks`: resident on a multiprocessor. */
-static double seconds_of(const struct outlook *o, const int *v, int blocks)
+static double cycles_of(const struct outlook *o, const int *v, int blocks)
 {
-    const double m = v[TILE_M], n = v[TILE_N], cm = cluster_m(v), cn = cluster_n(v);
+    const double cm = cluster_m(v), cn = cluster_n(v), lines = lines_deep(v);
     const int mates = cluster_m(v) * cluster_n(v);
     const int at_once = blocks * (v[SCHEDULE] == PINGPONG ? 2 : 1);
-    const int64_t each = pieces(tiles_of(o, v) * v[SPLIT_K], taken_by(o, mates));
-    const double steps = (double) pieces(o->steps, v[SPLIT_K]),
-                 all = (double) each * steps;
-    const double rounds = (double) pieces(each, at_once);
-    const double multiply =
-        all * m / BLOCK_M * fmax(2 * n * tensor_slowed, (BLOCK_M + n) * shared_slowed);
+    const double each = each_of(o, v);
+    const double steps = (double) pieces(o->steps, v[SPLIT_K] * v[CLUSTER_K]) * o->passes,
+                 all = each * steps;
+    const double rounds = ceil(each / at_once);
+    const double multiply = all * v[TILE_M] / BLOCK_M * step_of(o, v, mates);
     const double fetch = all * (o->left / cn + o->right / cm) / l2_rate;
     const double wait = rounds * steps *
-                        (latency + latency_double * __builtin_ctz(mates)) /
-                        (v[STAGES] - stages_lost);
+                        (latency + latency_double * __builtin_ctz((unsigned) mates)) /
+                        (v[STAGES] * lines);
     const double memory = (o->bytes + parts_of(o, v)) / (memory_rate * (double) o->sms);
     const double most =
         sqrt(multiply * multiply + fetch * fetch + wait * wait + memory * memory);
-    return (most + rounds * round_cycles + (v[SPLIT_K] > 1 ? split_cycles : 0) +
-            launch_cycles) /
-           cycles_per_second;
+    const bool adds = v[SPLIT_K] > 1 || v[TILE_SCHEDULER] == STREAM_K;
+    return most + rounds * round_cycles + each * storing(o, v) +
+           (adds ? split_cycles : 0) + o->packing;
 }
 
 /* ---- which there are -----------------------------------------------------------------
  */
 
 /* Keeps the best, the first of equals first. */
-static void keep(struct outlook *o, const int *v, double seconds)
+static void keep(struct outlook *o, const int *v, double cycles)
 {
     int at = o->count;
     if (at < o->most)
         o->count++;
-    else if (o->best[--at].seconds <= seconds)
+    else if (o->best[--at].cycles <= cycles)
         return;
-    for (; at > 0 && o->best[at - 1].seconds > seconds; at--)
+    for (; at > 0 && o->best[at - 1].cycles > cycles; at--)
         o->best[at] = o->best[at - 1];
-    o->best[at].seconds = seconds;
+    o->best[at].cycles = cycles;
     memcpy(o->best[at].values, v, NUM_KNOBS * sizeof *v);
 }
 
-/* Pieces of C in shared memory: two, or as many as there are; rows that are not aligned,
- * or of four bytes with SWAP, and tiles that are shared are stored from registers. */
+/* Pieces of C in shared memory: two, or as many as there are; rows that may not be
+ * aligned, or of four bytes with SWAP, and tiles that are shared are stored from
+ * registers. */
 static int epilogue_stages(const struct outlook *o, const int *v)
 {
     const mmt_problem *p = o->problem;
     const int out = (int) mmt_type_size(p->out);
-    if (v[SPLIT_K] > 1 || p->ldc * out % 16 || (v[SWAP] && out != 2))
+    if (v[SPLIT_K] > 1 || v[PACK_A] || v[PACK_B] || p->ldc * out % 16 ||
+        p->n * out % 16 || (v[SWAP] && out != 2) ||
+        (v[TRANSPOSE_IN_REGISTERS] && element_bytes(p->type) == 1))
         return 0;
     const int pieces = blocks_of_consumer(v) * v[TILE_N] / columns_of_piece(v, p->out);
     return pieces < 2 ? pieces : 2;
@@ -132,7 +215,9 @@ static void measure_shared(struct outlook *o, int *v)
  * or three blocks are resident. */
 static void add_stages(struct outlook *o, int *v)
 {
-    enum { LEAST = 3, MOST = 17 };
+    enum { MOST = 17 };
+    const int enough = o->products > 1 ? 2 : 3;
+    const int least = v[PROMOTE] > enough ? v[PROMOTE] : enough;
     v[EPILOGUE_STAGES] = epilogue_stages(o, v);
     measure_shared(o, v);
     int before = 0;
@@ -141,10 +226,10 @@ static void add_stages(struct outlook *o, int *v)
         const size_t share = o->shared / (size_t) blocks - (blocks > 1 ? 1024 : 0);
         const int fit = share > o->fixed ? (int) ((share - o->fixed) / o->stage) : 0;
         v[STAGES] = fit < MOST ? fit : MOST;
-        if (v[STAGES] < LEAST || v[STAGES] == before)
+        if (v[STAGES] < least || v[STAGES] == before)
             continue;
         before = v[STAGES];
-        keep(o, v, seconds_of(o, v, blocks));
+        keep(o, v, cycles_of(o, v, blocks));
     }
 }
 
@@ -176,78 +261,140 @@ static void add_clusters(struct outlook *o, int *v)
     }
 }
 
+/* What instructions, accumulators and their parts allow. */
+static bool may_be(const struct outlook *o, const int *v)
+{
+    const mmt_type type = o->problem->type;
+    return registers_of_sums(v) <= most_sums(v) &&
+           (v[CONSUMERS] < 3 || v[TILE_N] <= 192) &&
+           (!has_two_parts(v) || blocks_of_consumer(v) <= 2) &&
+           !(mmt_type_in(type, MMT_WHOLE_TYPES) && v[TILE_N] > 32 && v[TILE_N] % 16) &&
+           !(v[TRANSPOSE_IN_REGISTERS] && element_bytes(type) == 1 &&
+             blocks_of_consumer(v) % 2);
+}
+
 /* Widths in eights that cover the columns by whole numbers of tiles, and some usual ones.
  */
 static void add_widths(struct outlook *o, int *v)
 {
     static const int usual[] = { 64, 96, 128, 160, 192, 224, 256 };
     enum { MOST = 256, EIGHTS = MOST / 8 };
-    const mmt_problem *p = o->problem;
     bool wanted[EIGHTS + 1] = { false };
 
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
         wanted[usual[i] / 8] = true;
     for (int64_t tiles = pieces(o->columns, MOST), eights = EIGHTS; eights > 1; tiles++) {
         eights = pieces(pieces(o->columns, tiles), 8);
-        wanted[eights] = true;
+        if (mmt_type_in(o->problem->type, MMT_WHOLE_TYPES) && eights > 4)
+            wanted[(eights + 1) / 2 * 2] = true;
+        else
+            wanted[eights] = true;
     }
     for (int i = 1; i <= EIGHTS; i++) {
         v[TILE_N] = 8 * i;
-        o->pieces = -1;
-        o->left = tile_bytes(v, v[TILE_M], p->type,
-                             left_deep(v, p->type, p->trans_a, p->trans_b));
-        o->right = tile_bytes(v, v[TILE_N], p->type,
-                              right_deep(v, p->type, p->trans_a, p->trans_b));
-        if (wanted[i] && registers_of_sums(v) <= most_sums(v) &&
-            (v[CONSUMERS] < 3 || v[TILE_N] <= 192))
-            add_clusters(o, v);
+        if (!wanted[i] || !may_be(o, v))
+            continue;
+        measure_stage(o, v);
+        add_clusters(o, v);
+    }
+}
+
+static void add_tiles(struct outlook *o, int *v)
+{
+    static const int tiles[][3] = { { 64, 1, COOPERATIVE },  { 64, 2, PINGPONG },
+                                    { 128, 2, COOPERATIVE }, { 128, 2, PINGPONG },
+                                    { 128, 1, COOPERATIVE }, { 192, 3, COOPERATIVE },
+                                    { 256, 2, COOPERATIVE } };
+    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
+        v[TILE_M] = tiles[i][0];
+        v[CONSUMERS] = tiles[i][1];
+        v[SCHEDULE] = tiles[i][2];
+        add_widths(o, v);
     }
 }
 
 /* ---- the list ------------------------------------------------------------------------
  */
 
-/* TMA takes operands of 16-bit elements whose rows are aligned to 16 bytes. */
-static bool suits(const mmt_problem *p, const struct mmt_caps *caps)
+/* With the left operand transposed on its way to registers, or packed along k first,
+ * where its elements do not run along k but must. */
+static void add_ways(struct outlook *o, int *v)
 {
-    return !strcmp(caps->architecture, "sm_90a") && mmt_type_size(p->type) == 2 &&
-           p->lda % 8 == 0 && p->ldb % 8 == 0 && p->stride_a % 8 == 0 &&
-           p->stride_b % 8 == 0 && p->m && p->n && p->k;
+    const mmt_problem *p = o->problem;
+    const bool unturned = element_bytes(p->type) != 2 && !in_slices(p->type);
+
+    for (int turn = 0; turn <= unturned; turn++) {
+        v[TRANSPOSE_IN_REGISTERS] = turn;
+        v[PROMOTE] = p->type == MMT_F32 || (turn && mmt_type_in(p->type, MMT_F8_TYPES))
+                         ? 1
+                     : mmt_type_in(p->type, MMT_F8_TYPES) ? 4
+                                                          : 0;
+        if (turn && left_deep(v, p->type, p->trans_a, p->trans_b))
+            return;
+        add_tiles(o, v);
+    }
+}
+
+static struct outlook outlook_of(const mmt_problem *p, const struct mmt_caps *caps)
+{
+    return (struct outlook){ .problem = p,
+                             .steps = pieces(p->k, atom(p->type)),
+                             .batch = p->batch,
+                             .sms = caps->sms,
+                             .bytes = mmt_problem_bytes(p),
+                             .shared = caps->shared };
+}
+
+static void turn(struct outlook *o, bool swap)
+{
+    o->rows = swap ? o->problem->n : o->problem->m;
+    o->columns = swap ? o->problem->m : o->problem->n;
+}
+
+/* Blocks of one consumer that fit into shared memory; of more, the registers are one's.
+ */
+static int resident(const int *v, const mmt_problem *p, const struct mmt_caps *caps)
+{
+    const size_t bytes = shared_bytes(v, p->type, p->out, p->trans_a, p->trans_b);
+    int blocks = 1;
+    while (v[CONSUMERS] == 1 && blocks < MOST_BLOCKS &&
+           bytes <= caps->shared / (size_t) (blocks + 1) - 1024)
+        blocks++;
+    return blocks;
+}
+
+double mmt_wgmma_cycles(const int *v, const mmt_problem *p, const struct mmt_caps *caps)
+{
+    struct outlook o = outlook_of(p, caps);
+    turn(&o, v[SWAP]);
+    measure_stage(&o, v);
+    return cycles_of(&o, v, resident(v, p, caps));
 }
 
 int mmt_wgmma_candidates(const mmt_problem *p, const struct mmt_caps *caps,
                          struct mmt_candidate *out, int most)
 {
-    static const int tiles[][3] = { { 64, 1, COOPERATIVE },  { 64, 2, PINGPONG },
-                                    { 128, 2, COOPERATIVE }, { 128, 2, PINGPONG },
-                                    { 128, 1, COOPERATIVE }, { 192, 3, COOPERATIVE },
-                                    { 256, 2, COOPERATIVE } };
-    struct outlook o = { p,
-                         .steps = pieces(p->k, STEP),
-                         .batch = p->batch,
-                         .sms = caps->sms,
-                         .bytes = mmt_problem_bytes(p),
-                         .shared = caps->shared,
-                         .best = out,
-                         .most = most };
-    if (most < 1 || !suits(p, caps))
+    struct outlook o = outlook_of(p, caps);
+    o.best = out;
+    o.most = most;
+    if (most < 1 || strcmp(caps->architecture, "sm_90a") || !p->m || !p->n || !p->k ||
+        p->type == MMT_F64 || mmt_gemm_check_slices(p))
         return 0;
-    for (int swap = 0; swap < 2; swap++)
-        for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
-            int v[MMT_MAX_KNOBS] = { [SWAP] = swap,
-                                     [TILE_M] = tiles[i][0],
-                                     [CONSUMERS] = tiles[i][1],
-                                     [SCHEDULE] = tiles[i][2],
-                                     [TILE_K_BYTES] = LINE,
-                                     [CLUSTER_K] = 1,
-                                     [TILE_SCHEDULER] = PERSISTENT,
-                                     [RASTER_ORDER] = ROWS,
-                                     [RASTER_GROUP] = 8,
-                                     [WGMMA_PENDING] = 1,
-                                     [PROMOTION] = 128 };
-            o.rows = swap ? p->n : p->m;
-            o.columns = swap ? p->m : p->n;
-            add_widths(&o, v);
-        }
+    for (int swap = 0; swap < 2; swap++) {
+        int v[MMT_MAX_KNOBS] = {
+            [SWAP] = swap,
+            [PACK_A] = in_slices(p->type) || !mmt_gemm_rows_fit(p, false),
+            [PACK_B] = in_slices(p->type) || !mmt_gemm_rows_fit(p, true),
+            [TILE_K_BYTES] = LINE,
+            [CLUSTER_K] = 1,
+            [TILE_SCHEDULER] = PERSISTENT,
+            [RASTER_ORDER] = ROWS,
+            [RASTER_GROUP] = 8,
+            [WGMMA_PENDING] = 1,
+            [PROMOTION] = 128,
+        };
+        turn(&o, swap);
+        add_ways(&o, v);
+    }
     return o.count;
 }

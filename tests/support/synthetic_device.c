@@ -40,6 +40,8 @@ double synthetic_normal(void)
 /* ---- a device that is made up ---------------------------------------------------------
  */
 
+unsigned synthetic_sms = 132;
+
 struct mmt_caps synthetic_gpu(void)
 {
     return (struct mmt_caps){
@@ -56,7 +58,7 @@ struct mmt_caps synthetic_gpu(void)
         .registers_per_sm = 65536,
         .threads_per_sm = 2048,
         .blocks_per_sm = 32,
-        .sms = 132,
+        .sms = synthetic_sms,
         .warp = 32,
     };
 }

@@ -9,6 +9,8 @@
 double synthetic_uniform(void);
 double synthetic_normal(void);
 
+/* Its multiprocessors; 0: it does not tell, and models rank instead of the law. */
+extern unsigned synthetic_sms;
 struct mmt_caps synthetic_gpu(void);
 
 /* Products of f32, normalised. */

@@ -131,13 +131,15 @@ static void check_choice(mmt_type type, int64_t size, int why, int order,
                          const char *place)
 {
     mmt_profile *profile = find();
+    struct mmt_caps caps = device->caps;
+    caps.sms = 0; /* so that portfolios count */
     const mmt_problem problem = problem_of(type, size);
     const struct mmt_config wanted = naive(order);
     struct mmt_selection selection;
     mmt_error err = { 0 };
     if (!CHECK(profile != NULL))
         return;
-    CHECK_OK(mmt_select(profile, &problem, &device->caps, NULL, &selection, &err), err);
+    CHECK_OK(mmt_select(profile, &problem, &caps, NULL, &selection, &err), err);
     CHECK_EQ_INT(selection.why, why);
     CHECK(mmt_config_equal(&selection.config, &wanted));
     CHECK(selection.layer >= 0 && strstr(profile->layers[selection.layer].path, place));
@@ -627,7 +629,9 @@ static void test_kin(void)
     const mmt_problem problem = problem_of(MMT_F64, 512);
     mmt_error err = { 0 };
     char text[2048] = "";
+    device->caps.kind = MMT_CPU;
     mmt_plan *plan = mmt_plan_create(device, profile, &problem, NULL, &err);
+    device->caps.kind = MMT_GPU;
     mmt_plan_describe(plan, text, sizeof text);
     CHECK(strstr(text, "found on Sister of the same architecture"));
     mmt_plan_free(plan);

@@ -98,7 +98,7 @@ static void test_without_profile(void)
     check_answer(plan);
     CHECK(plan_says(plan, "measured at planning"));
     options.effort = MMT_EFFORT_ESTIMATE;
-    CHECK(plan_says(plan_by(NULL, &problem, &options), "a default"));
+    CHECK(plan_says(plan_by(NULL, &problem, &options), "would tune it"));
 }
 
 /* The time that the first plan measured is what the second one says, whatever its effort.
@@ -110,7 +110,7 @@ static void test_profile_remembers(void)
     struct mmt_profile *profile = empty_profile();
     struct mmt_entry entry = { 0 };
 
-    CHECK(plan_says(plan_by(profile, &problem, &estimate), "a default"));
+    CHECK(plan_says(plan_by(profile, &problem, &estimate), "would tune it"));
     CHECK(!mmt_profile_learned(profile, &problem, &entry));
     CHECK(plan_says(plan_by(profile, &problem, &measure), "the fastest of"));
     CHECK(mmt_profile_learned(profile, &problem, &entry) && entry.time.median > 0);
@@ -166,7 +166,7 @@ static void test_older_options(void)
     const mmt_problem problem = product(64, 64, 64);
     mmt_plan_options options = measuring();
     options.size = offsetof(mmt_plan_options, effort);
-    CHECK(plan_says(plan_by(NULL, &problem, &options), "a default"));
+    CHECK(plan_says(plan_by(NULL, &problem, &options), "would tune it"));
 }
 
 static void test_null_device(void)

@@ -139,6 +139,7 @@ static void test_next_of_profile(void)
     mmt_device *device = open_refusing(NULL, "#define BLOCK_M 16", 100, MMT_ERROR_DEVICE);
     mmt_profile *profile = mmt_profile_create();
 
+    device->caps.kind = MMT_CPU; /* where the nearest entry counts */
     profile->caps = device->caps;
     add(profile, 500, "naive BLOCK_M=16 BLOCK_N=8");
     add(profile, 510, "naive BLOCK_M=32 BLOCK_N=8");

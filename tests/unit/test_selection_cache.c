@@ -113,7 +113,7 @@ static void test_unfinished(void)
     CHECK_OK(mmt_config_parse_for("naive", &problem, &caps, &entry.config, &err), err);
     CHECK_OK(mmt_profile_add_entry(growing, &entry, &err), err);
     CHECK_OK(mmt_select_cached(growing, &problem, &caps, NULL, &after, &err), err);
-    CHECK(before.why == MMT_SELECTION_DEFAULT && after.why == MMT_SELECTION_EXACT);
+    CHECK(before.why == MMT_SELECTION_LAW && after.why == MMT_SELECTION_EXACT);
     mmt_profile_free(growing);
 }
 

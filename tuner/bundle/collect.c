@@ -219,11 +219,11 @@ struct tally {
 static void count_default(const struct collecting *c, const mmt_problem *sample,
                           struct tally *tally)
 {
-    struct mmt_ranked ranked[MMT_MOST_RANKED];
+    const struct mmt_terms common = { .max_workspace = SIZE_MAX, .common = true };
     struct mmt_selection selection;
     int i = 0;
-    if (mmt_select_rank(c->profile, sample, c->caps, NULL, ranked) ||
-        mmt_select(NULL, sample, c->caps, NULL, &selection, NULL))
+    if ((c->profile && mmt_profile_model_for(c->profile, sample)) ||
+        mmt_select(NULL, sample, c->caps, &common, &selection, NULL))
         return;
     while (i < tally->count &&
            !mmt_config_equal(&tally->list[i].config, &selection.config))

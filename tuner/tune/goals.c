@@ -10,12 +10,6 @@
  * compilers take seconds for a kernel. */
 enum { LEAST_SECONDS = 6, LEAST_SECONDS_CPU = 15, LEAST_CANDIDATES = 12 };
 
-bool mmt_same_kind(const mmt_problem *a, const mmt_problem *b)
-{
-    return a->op == b->op && a->type == b->type && a->trans_a == b->trans_a &&
-           a->trans_b == b->trans_b;
-}
-
 static bool serves_type(const struct mmt_run *run, mmt_type type)
 {
     return run->options.types[type] && (type != MMT_F64 || run->device.caps.f64);

@@ -175,7 +175,7 @@ static void add_portfolio(struct ranging *r, int place)
         const mmt_problem problem = problem_at(r, s);
         if (mmt_select_rank(r->run->files.profile, &problem, &r->run->device.caps, NULL,
                             ranked) > place)
-            add_kernel(r, &ranked[place].kernel->config);
+            add_kernel(r, &ranked[place].config);
     }
 }
 

@@ -269,9 +269,6 @@ mmt_status mmt_tune_set_goals(struct mmt_run *run, mmt_error *err);
 
 bool mmt_tune_is_goal(const struct mmt_run *run, const mmt_problem *problem);
 
-/* Whether two problems have the same op, type and transposes. */
-bool mmt_same_kind(const mmt_problem *a, const mmt_problem *b);
-
 /* Whether a goal is the first of a type and transposes, and how many of these there are.
  * Ops that memory bounds need no portfolio: the nearest shape tells enough. */
 bool mmt_tune_opens_kind(const struct mmt_run *run, int goal);

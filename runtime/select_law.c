@@ -1,0 +1,151 @@
+/* Ranking by arithmetic: what templates name for a problem, and of a bundle the kernels
+ * of its portfolio, by the law of time (docs/lab/law.md). */
+#include <math.h>
+#include <string.h>
+
+#include "costmodel/costmodel.h"
+#include "runtime/select_internal.h"
+
+/* ---- a list of the best ------------------------------------------------------------ */
+
+struct ranking {
+    const mmt_problem *problem;
+    const struct mmt_caps *caps;
+    const struct mmt_terms *terms;
+    struct mmt_ranked *best;
+    int count;
+};
+
+static bool may_enter(const struct ranking *r, double seconds)
+{
+    return r->count < MMT_MOST_RANKED || seconds < r->best[r->count - 1].seconds;
+}
+
+/* Keeps the best, the first of equals first, each once. */
+static void insert(struct ranking *r, const struct mmt_ranked *next)
+{
+    if (!may_enter(r, next->seconds))
+        return;
+    for (int i = 0; i < r->count; i++)
+        if (mmt_config_equal(&r->best[i].config, &next->config))
+            return;
+    if (r->count == MMT_MOST_RANKED)
+        r->count--;
+    mmt_insert_ranked(r->best, r->count++, next);
+}
+
+static void add(struct ranking *r, const struct mmt_config *config, int layer)
+{
+    struct mmt_bound bound;
+    struct mmt_ranked next = { .config = *config, .layer = layer };
+    if (!mmt_bind_within(config, r->problem, r->caps, r->terms, &bound))
+        return;
+    next.seconds = mmt_expected_seconds(&next, &bound);
+    insert(r, &next);
+}
+
+/* ---- what templates name ----------------------------------------------------------- */
+
+/* How many a template is asked for. */
+enum { NAMED = 16 };
+
+static bool add_named(struct ranking *r, const struct mmt_template *template)
+{
+    struct mmt_candidate list[NAMED];
+    const bool common = r->terms && (r->terms->common || r->terms->in);
+    const int named = template->candidates && !common
+                          ? template->candidates(r->problem, r->caps, list, NAMED)
+                          : 0;
+    for (int i = 0; i < named; i++) {
+        const double cycles = list[i].cycles + template->rates.launch;
+        struct mmt_ranked next = { .config.template = template,
+                                   .seconds = mmt_cost_seconds(cycles, r->caps),
+                                   .layer = -1 };
+        memcpy(next.config.values, list[i].values, sizeof next.config.values);
+        if (may_enter(r, next.seconds) &&
+            mmt_is_usable(&next.config, r->problem, r->caps, r->terms))
+            insert(r, &next);
+    }
+    return named > 0;
+}
+
+static int find_splits(const struct mmt_template *template)
+{
+    int knob = 0;
+    while (knob < template->num_knobs && strcmp(template->knobs[knob].name, "SPLIT_K"))
+        knob++;
+    return knob;
+}
+
+/* Splits of k that may pay: until two blocks of each multiprocessor have work, and of 64
+ * elements at least. */
+static bool may_split(const struct ranking *r, const struct mmt_config *config,
+                      int splits)
+{
+    const struct mmt_tile tile = config->template->tile(config->values, r->problem);
+    const double tiles = ceil((double) r->problem->m / tile.m) *
+                         ceil((double) r->problem->n / tile.n) *
+                         (double) r->problem->batch;
+    return splits == 1 ||
+           (tiles * splits <= 4.0 * r->caps->sms && r->problem->k / splits >= 64);
+}
+
+/* A starting point, with each number of splits of k that it may have. */
+static void add_seed(struct ranking *r, const struct mmt_template *template, int seed)
+{
+    const int splits = find_splits(template);
+    struct mmt_config config = { .template = template };
+
+    memcpy(config.values, template->seeds[seed],
+           (size_t) template->num_knobs * sizeof(int));
+    if (splits == template->num_knobs) {
+        add(r, &config, -1);
+        return;
+    }
+    for (int i = 0; i < template->knobs[splits].num_values; i++) {
+        config.values[splits] = template->knobs[splits].values[i];
+        if (config.values[splits] && may_split(r, &config, config.values[splits]))
+            add(r, &config, -1);
+    }
+}
+
+static void add_template(struct ranking *r, const struct mmt_template *template)
+{
+    if (mmt_config_meant(template, r->problem, r->caps) && !add_named(r, template))
+        for (int s = 0; s < template->num_seeds; s++)
+            add_seed(r, template, s);
+}
+
+/* ---- what a bundle has besides ----------------------------------------------------- */
+
+static void add_portfolio(struct ranking *r, const struct mmt_profile *profile)
+{
+    for (size_t i = 0; i < profile->num_portfolio; i++) {
+        const struct mmt_portfolio_kernel *kernel = &profile->portfolio[i];
+        if (kernel->right & mmt_kind_bit(r->problem))
+            add(r, &kernel->config, kernel->layer);
+    }
+}
+
+int mmt_rank_by_law(const struct mmt_profile *profile, const mmt_problem *problem,
+                    const struct mmt_caps *caps, const struct mmt_terms *terms,
+                    struct mmt_ranked ranked[MMT_MOST_RANKED])
+{
+    struct ranking r = { problem, caps, terms, ranked, 0 };
+    if (profile && terms && terms->in)
+        add_portfolio(&r, profile);
+    for (int t = 0; mmt_templates[t]; t++)
+        if (!mmt_templates[t]->last_resort)
+            add_template(&r, mmt_templates[t]);
+    for (int t = 0; mmt_templates[t] && !r.count; t++)
+        if (mmt_templates[t]->last_resort)
+            add_template(&r, mmt_templates[t]);
+    return r.count;
+}
+
+double mmt_expected_seconds(const struct mmt_ranked *ranked,
+                            const struct mmt_bound *bound)
+{
+    return ranked->model ? mmt_cost_predict(ranked->model, ranked->kernel, bound)
+                         : mmt_cost_seconds(mmt_cost_estimate_bound(bound), bound->caps);
+}

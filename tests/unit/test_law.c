@@ -1,0 +1,130 @@
+/* What is chosen by the law of time where nothing was tuned: on cards of several
+ * architectures, for every type, transposes and many shapes. */
+#include <math.h>
+#include <string.h>
+
+#include "costmodel/costmodel.h"
+#include "runtime/runtime.h"
+#include "tests/support/hopper_caps.h"
+#include "tests/support/test.h"
+#include "tuner/model/fit.h"
+
+enum { SHAPES = 200 };
+
+static struct mmt_caps card(const char *architecture, unsigned sm)
+{
+    struct mmt_caps caps = hopper_caps(108);
+    snprintf(caps.architecture, sizeof caps.architecture, "%s", architecture);
+    caps.sm = sm;
+    caps.registers_per_sm = 65536;
+    caps.threads_per_sm = sm == 75 ? 1024 : 2048;
+    caps.shared = sm == 75 ? 64 << 10 : 160 << 10;
+    caps.shared_per_sm = caps.shared + 1024;
+    caps.blocks_per_sm = 32;
+    caps.warp = 32;
+    return caps;
+}
+
+static struct mmt_caps by_opencl(void)
+{
+    struct mmt_caps caps = card("", 0);
+    caps.dialect = MMT_OPENCL_C;
+    return caps;
+}
+
+/* ---- never the plainest ------------------------------------------------------------ */
+
+static bool serves_better(const mmt_problem *problem, const struct mmt_caps *caps)
+{
+    for (int t = 0; mmt_templates[t]; t++) {
+        const struct mmt_template *template = mmt_templates[t];
+        if (template->last_resort || !mmt_config_meant(template, problem, caps))
+            continue;
+        for (int s = 0; s < template->num_seeds; s++) {
+            struct mmt_config config = { .template = template };
+            memcpy(config.values, template->seeds[s], sizeof config.values);
+            if (!mmt_config_check_problem(&config, problem, caps))
+                return true;
+        }
+    }
+    return false;
+}
+
+static void check_choice(const mmt_problem *problem, const struct mmt_caps *caps)
+{
+    struct mmt_ranked ranked[MMT_MOST_RANKED];
+    struct mmt_selection selection;
+    mmt_error err;
+
+    if (!CHECK_OK(mmt_select(NULL, problem, caps, NULL, &selection, &err), err))
+        return;
+    CHECK(!mmt_config_check_problem(&selection.config, problem, caps));
+    CHECK(!selection.config.template->last_resort || !serves_better(problem, caps));
+    const int count = mmt_select_rank(NULL, problem, caps, NULL, ranked);
+    CHECK(count > 0 && mmt_config_equal(&selection.config, &ranked->config));
+    for (int i = 0; i < count; i++)
+        CHECK(isfinite(ranked[i].seconds) && ranked[i].seconds > 0 &&
+              ranked[i].seconds >= ranked[i ? i - 1 : 0].seconds);
+}
+
+static void test_choices(const struct mmt_caps *caps)
+{
+    mmt_problem shapes[SHAPES];
+
+    for (int type = 0; type < MMT_NUM_TYPES; type++)
+        for (int transposes = 0; transposes < 4; transposes++) {
+            mmt_problem kind = mmt_gemm_problem((mmt_type) type, 64, 64, 64);
+            mmt_error err;
+            kind.trans_a = transposes / 2, kind.trans_b = transposes % 2;
+            CHECK_OK(mmt_problem_normalise(&kind, &kind, &err), err);
+            mmt_fit_shapes(&kind, 1e11, shapes, SHAPES);
+            for (int i = 0; i < SHAPES; i++)
+                check_choice(&shapes[i], caps);
+        }
+}
+
+/* ---- what decides ------------------------------------------------------------------ */
+
+static double estimate(const char *config, const char *problem,
+                       const struct mmt_caps *caps)
+{
+    struct mmt_config c;
+    mmt_problem p;
+    mmt_error err;
+    CHECK_OK(mmt_problem_parse(problem, &p, &err), err);
+    CHECK_OK(mmt_problem_normalise(&p, &p, &err), err);
+    CHECK_OK(mmt_config_parse(config, &c, &err), err);
+    CHECK(!mmt_config_check_problem(&c, &p, caps));
+    return mmt_cost_estimate(&c, &p, caps);
+}
+
+/* Operands of any alignment cost more, half the rate costs twice as much where tensor
+ * cores are what is waited for, and twice the clock takes half the time. */
+static void test_parts(void)
+{
+    struct mmt_caps caps = hopper_caps(132), faster;
+    const char *const large = "gemm f64 nn 4096x4096x4096";
+    const char *const wide = "dmma TILE_M=128 TILE_N=128 MMA=16x8x8 STAGES=4 "
+                             "REGISTER_STAGES=4 WARPS_M=2 WARPS_N=4";
+    const char *const narrow = "dmma TILE_M=128 TILE_N=128 MMA=8x8x4 STAGES=4 "
+                               "REGISTER_STAGES=4 WARPS_M=2 WARPS_N=4";
+    const double ratio = estimate(narrow, large, &caps) / estimate(wide, large, &caps);
+    CHECK(ratio > 1.7 && ratio < 2.1);
+    CHECK(estimate(wide, "gemm f64 nn 999x999x999", &caps) >
+          estimate(wide, "gemm f64 nn 1000x1000x1000", &caps));
+    caps.clock_khz = 1000000;
+    faster = caps;
+    faster.clock_khz *= 2;
+    CHECK(fabs(mmt_cost_seconds(1e6, &caps) / mmt_cost_seconds(1e6, &faster) - 2) < 1e-9);
+}
+
+int main(void)
+{
+    const struct mmt_caps cards[] = { hopper_caps(132), card("sm_80", 80),
+                                      card("sm_75", 75), card("sm_120", 120),
+                                      by_opencl() };
+    test_parts();
+    for (size_t i = 0; i < sizeof cards / sizeof *cards; i++)
+        test_choices(&cards[i]);
+    return test_end("law");
+}
