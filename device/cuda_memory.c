@@ -17,6 +17,8 @@ static mmt_status fail_allocation(size_t bytes, CUresult result, mmt_error *err)
         total);
 }
 
+/* Also while a stream is captured into a graph, as a first execution's workspace may be.
+ */
 mmt_status mmt_cuda_buffer_create(mmt_device *device, size_t bytes, mmt_operand *out,
                                   mmt_error *err)
 {
@@ -24,8 +26,10 @@ mmt_status mmt_cuda_buffer_create(mmt_device *device, size_t bytes, mmt_operand 
     CUdeviceptr memory = 0;
     mmt_status status = MMT_OK;
     CUresult result = mmt_cuda_enter(device, &pushed);
+    const int mode = mmt_cuda_thread_mode(device, -1);
     if (result == CUDA_SUCCESS)
         result = mmt_cu.cuMemAlloc_v2(&memory, bytes);
+    mmt_cuda_thread_mode(device, mode);
     if (result == CUDA_SUCCESS)
         *out = (mmt_operand){ memory, 0 };
     else
