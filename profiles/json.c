@@ -136,10 +136,12 @@ static size_t count_changed(const struct mmt_profile *profile,
     return changed;
 }
 
-/* Says once for each template that its kernels are no longer those that were measured; a
- * kernel of a range counts as an entry. */
+/* Says once that kernels are no longer those that were measured; a kernel of a range
+ * counts as an entry. */
 static void compare_hashes(struct mmt_profile *profile)
 {
+    struct mmt_text names = { 0 };
+    size_t all = 0;
     for (int t = 0; mmt_templates[t]; t++) {
         struct mmt_hash hash;
         mmt_error why = { 0 };
@@ -153,12 +155,16 @@ static void compare_hashes(struct mmt_profile *profile)
             changed += has_changed(mmt_templates[t], now, &profile->entries[i].config,
                                    profile->entries[i].template_hash);
         if (changed)
-            mmt_json_warn(&profile->warnings,
-                          "template %s has changed since it was measured for %zu %s, "
-                          "which are kept; tune again for current times",
-                          mmt_templates[t]->name, changed,
-                          changed == 1 ? "entry" : "entries");
+            mmt_text_addf(&names, "%s%s", all ? ", " : "", mmt_templates[t]->name);
+        all += changed;
     }
+    if (all)
+        mmt_json_warn(&profile->warnings,
+                      "%zu %s of templates that have changed since (%s), and kept; tune "
+                      "again for current times",
+                      all, all == 1 ? "entry is" : "entries are",
+                      mmt_text_string(&names));
+    mmt_text_finish(&names);
 }
 
 static mmt_status check_format(const json_t *root, mmt_error *err)

@@ -63,8 +63,7 @@ static void test_changed_range(void)
     CHECK_OK(mmt_profile_add_range(profile, &range, &err), err);
     char *text = print_profile(profile);
     struct mmt_profile *read = mmt_profile_read(text, strlen(text), &err);
-    snprintf(words, sizeof words,
-             "template %s has changed since it was measured for 1 entry",
+    snprintf(words, sizeof words, "1 entry is of templates that have changed since (%s)",
              range.segments[1].config.template->name);
     CHECK(read && read->num_ranges == 1 && strstr(mmt_profile_warnings(read), words));
     mmt_profile_free(read);

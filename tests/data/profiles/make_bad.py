@@ -293,7 +293,7 @@ def others():
            within(ENTRY, colour="red"))
     change("kept_old", "2+2+2", 'unknown key "kept", which is ignored',
            within((), kept=[{"type": "f32", "trans_a": False, "trans_b": False}]))
-    change("hash", "2+2+2", "template tiled has changed since it was measured for 2 entries",
+    change("hash", "2+2+2", "of templates that have changed since (tiled",
            within(ENTRY, template_hash="0"))
     change("citation_empty", "refused", "citation is empty; published figures must say whose "
            "they are", within((), citation=""), PAPER)
