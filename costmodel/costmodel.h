@@ -48,6 +48,10 @@ double mmt_cost_estimate(const struct mmt_config *config, const mmt_problem *pro
 double mmt_cost_estimate_bound(const struct mmt_bound *bound);
 double mmt_cost_estimate_load(const struct mmt_bound *bound, const struct mmt_load *load);
 
+/* Grows with each change of what the law expects or of the features: a model corrects the
+ * law of its own edition alone. */
+enum { MMT_LAW_EDITION = 1 };
+
 /* What so many cycles of an estimate take on a GPU. */
 double mmt_cost_seconds(double cycles, const struct mmt_caps *caps);
 
@@ -55,6 +59,7 @@ struct mmt_load mmt_cost_load(const struct mmt_bound *bound);
 
 /* A bound configuration, as a model sees it. */
 struct mmt_view {
+    double estimate; /* as mmt_cost_estimate_bound */
     double
         terms[MMT_NUM_TERMS]; /* what those of a kernel's base cost are multiplied by */
     float features[MMT_NUM_FEATURES];

@@ -144,7 +144,7 @@ struct mmt_view mmt_cost_view(const struct mmt_bound *bound)
 {
     const struct mmt_load load = mmt_cost_load(bound);
     const double estimate = mmt_cost_estimate_load(bound, &load);
-    struct mmt_view view = { 0 };
+    struct mmt_view view = { .estimate = estimate };
     set_terms(bound->caps, &load, estimate, view.terms);
     set_features(bound, &load, estimate, view.features);
     return view;

@@ -54,6 +54,20 @@ static const struct mmt_model *find_model(const struct mmt_profile *profile,
     return best;
 }
 
+const struct mmt_model *mmt_profile_law_model(const struct mmt_profile *profile,
+                                              mmt_type type, int edition)
+{
+    const mmt_type family = mmt_type_family(type);
+    const struct mmt_model *best = NULL;
+    for (size_t i = 0; i < profile->num_models; i++) {
+        const struct mmt_model *model = &profile->models[i];
+        if (model->family == family && model->law == edition &&
+            model->shapes >= MMT_FEWEST_SHAPES && (!best || model->shapes > best->shapes))
+            best = model;
+    }
+    return best;
+}
+
 const struct mmt_model *mmt_profile_model(const struct mmt_profile *profile,
                                           mmt_type type)
 {

@@ -26,10 +26,12 @@ struct mmt_tree {
     float leaf[MMT_TREE_LEAVES]; /* natural logarithm of a factor */
 };
 
-/* What corrects the base costs of a family's kernels (docs/lab/cost-model.md). */
+/* What corrects the law of time for a family (docs/lab/law.md), or the base costs of its
+ * portfolio's kernels (docs/lab/cost-model.md). */
 enum { MMT_MOST_TREES = 160 };
 struct mmt_model {
     mmt_type family;
+    int law;         /* the edition of the law that it corrects; 0: a portfolio's */
     int shapes;      /* problems that it was fitted to */
     double residual; /* root mean square of ln(expected / measured) on problems that were
                       * left out of a fit */
@@ -343,6 +345,12 @@ const struct mmt_model *mmt_profile_model(const struct mmt_profile *profile,
 /* A portfolio that was selected on fewer shapes serves no other: one of 12 made 7 of 17
  * slower than by default on a CPU. */
 enum { MMT_FEWEST_SHAPES = 16 };
+
+/* The model that corrects this edition of the law for a type and rests on
+ * MMT_FEWEST_SHAPES problems or more, of several the one that rests on the most; NULL
+ * where there is none. */
+const struct mmt_model *mmt_profile_law_model(const struct mmt_profile *profile,
+                                              mmt_type type, int edition);
 
 /* Whether a portfolio of the type's family rests on as many. */
 bool mmt_profile_serves_family(const struct mmt_profile *profile, mmt_type type);

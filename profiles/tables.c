@@ -308,11 +308,9 @@ const struct mmt_field mmt_fields_portfolio[] = {
 
 #define OF struct mmt_model
 const struct mmt_field mmt_fields_model[] = {
-    ROW(TYPE, "family", family),
-    ROW(INT, "shapes", shapes),
-    ROW(NUMBER, "residual", residual, PLAIN),
-    SELF(TREES, "trees"),
-    { 0 },
+    ROW(TYPE, "family", family), ROW(INT, "law", law, MAY_LACK),
+    ROW(INT, "shapes", shapes),  ROW(NUMBER, "residual", residual, PLAIN),
+    SELF(TREES, "trees"),        { 0 },
 };
 #undef OF
 

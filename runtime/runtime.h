@@ -172,12 +172,12 @@ void mmt_selection_print_range(const struct mmt_selection *selection,
 struct mmt_ranked {
     struct mmt_config config;
     double seconds;
-    const struct mmt_model *model; /* the profile's; NULL: by the law, and so is kernel */
-    const struct mmt_portfolio_kernel *kernel;
-    int layer; /* of the profile's; -1: of none */
+    const struct mmt_model *model;             /* the profile's; NULL: by the law alone */
+    const struct mmt_portfolio_kernel *kernel; /* the portfolio's; NULL: by the law */
+    int layer;                                 /* of the profile's; -1: of none */
 };
 
-enum { MMT_MOST_RANKED = 24 };
+enum { MMT_MOST_RANKED = 32 };
 
 /* The kernels that should be the fastest, the first of them first; returns how many: on a
  * GPU of all that templates name, by the law of time; on a CPU of the portfolio. This is

@@ -81,14 +81,21 @@ static mmt_status fail_outside(const mmt_problem *problem, const struct mmt_caps
     return MMT_ERROR_UNSUPPORTED;
 }
 
-/* By the law where that knows the device, else by the models of a portfolio. */
+static bool has_law(const mmt_problem *problem, const struct mmt_caps *caps)
+{
+    return caps->kind == MMT_GPU && caps->sms && problem->op == MMT_GEMM;
+}
+
+/* By the law where that knows the device, else by the models of a portfolio, whose
+ * nearest entry corrects them. `all`: all that it corrects, not just what may be first.
+ */
 static int rank(const struct mmt_profile *profile, const mmt_problem *problem,
                 const struct mmt_caps *caps, const struct mmt_terms *terms, bool all,
                 struct mmt_ranked ranked[MMT_MOST_RANKED])
 {
-    const bool lawful = caps->kind == MMT_GPU && caps->sms && problem->op == MMT_GEMM;
-    const int count = lawful ? mmt_rank_by_law(profile, problem, caps, terms, ranked)
-                             : mmt_rank_by_model(profile, problem, caps, terms, ranked);
+    if (has_law(problem, caps))
+        return mmt_rank_by_law(profile, problem, caps, terms, ranked);
+    const int count = mmt_rank_by_model(profile, problem, caps, terms, ranked);
     const struct mmt_entry *near = count ? mmt_find_telling(profile, problem) : NULL;
     mmt_correct_ranking(ranked, count, all, near, problem, caps);
     return count;
@@ -105,7 +112,7 @@ static void select_ranked(const struct mmt_ranked *ranked, int count,
                           struct mmt_selection *out)
 {
     out->config = ranked->config;
-    out->why = ranked->model ? MMT_SELECTION_COST : MMT_SELECTION_LAW;
+    out->why = ranked->kernel ? MMT_SELECTION_COST : MMT_SELECTION_LAW;
     out->seconds = ranked->seconds;
     out->compared = count;
     out->residual = ranked->model ? ranked->model->residual : 0;

@@ -47,7 +47,7 @@ static void add(struct ranking *r, const struct mmt_config *config, int layer)
 /* ---- what templates name ----------------------------------------------------------- */
 
 /* How many a template is asked for. */
-enum { NAMED = 16 };
+enum { NAMED = 24 };
 
 static bool add_named(struct ranking *r, const struct mmt_template *template)
 {
@@ -127,6 +127,27 @@ static void add_portfolio(struct ranking *r, const struct mmt_profile *profile)
     }
 }
 
+/* ---- what the profile knows of the law --------------------------------------------- */
+
+/* The part of a model's correction that counts: of many kernels, the one of which a model
+ * errs most in its favour would be chosen (docs/lab/law.md). */
+static const double heeded = 0.5;
+
+/* Corrects what the law expects by what this card's times taught, and orders anew. */
+static void correct_by_model(struct ranking *r, const struct mmt_model *model)
+{
+    struct mmt_ranked done[MMT_MOST_RANKED];
+    for (int i = 0; i < r->count; i++) {
+        struct mmt_ranked next = r->best[i];
+        next.model = model;
+        struct mmt_bound bound;
+        mmt_bind_within(&next.config, r->problem, r->caps, r->terms, &bound);
+        next.seconds = mmt_expected_seconds(&next, &bound);
+        mmt_insert_ranked(done, i, &next);
+    }
+    memcpy(r->best, done, (size_t) r->count * sizeof *done);
+}
+
 int mmt_rank_by_law(const struct mmt_profile *profile, const mmt_problem *problem,
                     const struct mmt_caps *caps, const struct mmt_terms *terms,
                     struct mmt_ranked ranked[MMT_MOST_RANKED])
@@ -140,12 +161,21 @@ int mmt_rank_by_law(const struct mmt_profile *profile, const mmt_problem *proble
     for (int t = 0; mmt_templates[t] && !r.count; t++)
         if (mmt_templates[t]->last_resort)
             add_template(&r, mmt_templates[t]);
+    const struct mmt_model *model =
+        profile ? mmt_profile_law_model(profile, problem->type, MMT_LAW_EDITION) : NULL;
+    if (model)
+        correct_by_model(&r, model);
     return r.count;
 }
 
 double mmt_expected_seconds(const struct mmt_ranked *ranked,
                             const struct mmt_bound *bound)
 {
-    return ranked->model ? mmt_cost_predict(ranked->model, ranked->kernel, bound)
-                         : mmt_cost_seconds(mmt_cost_estimate_bound(bound), bound->caps);
+    if (ranked->kernel)
+        return mmt_cost_predict(ranked->model, ranked->kernel, bound);
+    if (!ranked->model)
+        return mmt_cost_seconds(mmt_cost_estimate_bound(bound), bound->caps);
+    const struct mmt_view view = mmt_cost_view(bound);
+    return mmt_cost_seconds(view.estimate, bound->caps) *
+           exp(heeded * mmt_cost_correction(ranked->model, &view));
 }

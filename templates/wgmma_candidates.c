@@ -22,9 +22,10 @@ static const double promoted = 1.4, transposed = 2.4;
 static const double l2_rate = 92, memory_rate = 19.7;
 static const double latency = 1350, latency_double = 400;
 /* Around the tiles of a round; an element of C stored from registers, a piece of C that
- * TMA stores; the launch that adds splits up. */
+ * TMA stores; the launch that adds splits up, or bytes of sums that a block sends to its
+ * mates in a cycle. */
 static const double round_cycles = 900, stored = 0.17, piece_stored = 87;
-static const double split_cycles = 5000;
+static const double split_cycles = 5000, mates_rate = 32;
 /* A launch that packs an operand, and its bytes in a cycle. */
 static const double pack_cycles = 1970, pack_rate = 15.9;
 
@@ -127,6 +128,8 @@ static double step_of(const struct outlook *o, const int *v, int mates)
 /* Narrow pieces, of widths that are no multiple of 64 bytes, are many. */
 static double storing(const struct outlook *o, const int *v)
 {
+    if (v[CLUSTER_K] > 1)
+        return 4.0 * v[TILE_M] * v[TILE_N] / mates_rate;
     if (v[SPLIT_K] > 1)
         return 0;
     return v[EPILOGUE_STAGES] ? piece_stored * v[TILE_M] / BLOCK_M * v[TILE_N] /
@@ -191,7 +194,7 @@ static int epilogue_stages(const struct outlook *o, const int *v)
 {
     const mmt_problem *p = o->problem;
     const int out = (int) mmt_type_size(p->out);
-    if (v[SPLIT_K] > 1 || v[PACK_A] || v[PACK_B] || p->ldc * out % 16 ||
+    if (shares_tiles(v) || v[PACK_A] || v[PACK_B] || p->ldc * out % 16 ||
         p->n * out % 16 || (v[SWAP] && out != 2) ||
         (v[TRANSPOSE_IN_REGISTERS] && element_bytes(p->type) == 1))
         return 0;
@@ -211,6 +214,14 @@ static void measure_shared(struct outlook *o, int *v)
     o->stage = shared_bytes(v, p->type, p->out, p->trans_a, p->trans_b) - o->fixed;
 }
 
+/* Within a cluster, sums go through the pipeline. */
+static bool fits_sums(const struct outlook *o, const int *v)
+{
+    const int line = LINE * tiles_of_operand(v, o->problem->type);
+    return v[CLUSTER_K] == 1 ||
+           v[TILE_M] * v[TILE_N] * 4 <= v[STAGES] * (v[TILE_M] + v[TILE_N]) * line;
+}
+
 /* With all stages that fit, and where one warpgroup multiplies, with those that let two
  * or three blocks are resident. */
 static void add_stages(struct outlook *o, int *v)
@@ -226,25 +237,34 @@ static void add_stages(struct outlook *o, int *v)
         const size_t share = o->shared / (size_t) blocks - (blocks > 1 ? 1024 : 0);
         const int fit = share > o->fixed ? (int) ((share - o->fixed) / o->stage) : 0;
         v[STAGES] = fit < MOST ? fit : MOST;
-        if (v[STAGES] < least || v[STAGES] == before)
+        if (v[STAGES] < least || v[STAGES] == before || !fits_sums(o, v))
             continue;
         before = v[STAGES];
         keep(o, v, cycles_of(o, v, blocks));
     }
 }
 
-/* Splits only where partial sums are a part of what is read. */
+/* Splits by clusters only where partial sums are a part of what is read; within a cluster
+ * where the pipeline has room for them. */
 static void add_splits(struct outlook *o, int *v)
 {
-    static const int splits[] = { 1, 2, 3, 4, 6, 8, 12, 16 };
-    enum { LEAST_STEPS = 4 };
+    static const int splits[] = { 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128 };
+    enum { LEAST_STEPS = 4, MOST_MATES = 8 };
     for (size_t i = 0; i < sizeof splits / sizeof *splits; i++) {
         v[SPLIT_K] = splits[i];
         if (i && (v[SCHEDULE] == PINGPONG || o->steps / splits[i] < LEAST_STEPS ||
                   parts_of(o, v) > 0.3 * o->bytes))
-            return;
+            break;
         add_stages(o, v);
     }
+    v[SPLIT_K] = 1;
+    for (v[CLUSTER_K] = 2;
+         v[SCHEDULE] == COOPERATIVE && blocks_of_cluster(v) <= MOST_MATES &&
+         o->steps / v[CLUSTER_K] >= LEAST_STEPS;
+         v[CLUSTER_K] *= 2)
+        if (accumulators(v) % (2 * v[CLUSTER_K]) == 0)
+            add_stages(o, v);
+    v[CLUSTER_K] = 1;
 }
 
 /* Not where a cluster's blocks would be idle by a third. */

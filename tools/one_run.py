@@ -335,7 +335,7 @@ class Bench:
             self.budget = f"{event['seconds']:g} s" if event["seconds"] else f"{event['candidates']} candidates"
             self.tuned.update(event["problems"])
             self.tuned_types = {problem.split()[1] for problem in event["problems"]}
-        elif event["event"] in ("problem", "exploration", "practice"):
+        elif event["event"] in ("problem", "practice"):
             self.tuned.add(event["problem"])
         elif event["event"] == "end":
             self.outcome = event

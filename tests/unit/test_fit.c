@@ -348,6 +348,7 @@ static void test_shapes(double most_flops, int count)
 
 int main(void)
 {
+    synthetic_sms = 0;
     test_searched();
     test_lost_journal();
     test_not_chosen();

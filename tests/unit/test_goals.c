@@ -218,128 +218,6 @@ static void test_candidates(void)
     free(run->goals.list);
 }
 
-/* ---- exploration ----------------------------------------------------------------- */
-
-static void finish(struct mmt_run *run)
-{
-    free(run->goals.list);
-    free(run->exploration.list);
-}
-
-/* With so many seconds behind the goals, and what earlier runs have left in the journal;
- * returns how many shapes are searched there. */
-static int explore(struct mmt_run *run, double seconds, struct mmt_journal *journal)
-{
-    mmt_error err;
-    run->files.journal = journal;
-    run->limits.roofline.bandwidth = 4e12;
-    run->clock.goals_end = mmt_now() + 100;
-    run->clock.ends = run->clock.goals_end + seconds;
-    CHECK_OK(mmt_tune_plan_exploration(run, &err), err);
-    CHECK(run->clock.exploration_end >= run->clock.goals_end &&
-          run->clock.exploration_end < run->clock.goals_end + seconds / 2);
-    return run->exploration.count;
-}
-
-/* As many of each type and transposes of the goals; none is a goal, none is another's
- * transpose, none is nothing but a launch, and none takes long to set up. Goals stay what
- * they were. */
-static void test_exploration(struct mmt_journal *journal)
-{
-    struct mmt_run *run = plan(300, 0, MMT_F32);
-    const int goals = run->goals.count, kinds = mmt_tune_count_kinds(run);
-    CHECK_EQ_INT(kinds, 4);
-    CHECK_EQ_INT(explore(run, 135, journal) % kinds, 0);
-    CHECK(run->exploration.count >= 8 * kinds);
-    CHECK_EQ_INT(run->goals.count, goals);
-    for (int i = 0; i < run->exploration.count; i++) {
-        int alike = 0;
-        for (int j = 0; j < run->exploration.count; j++) {
-            alike += mmt_same_kind(&run->exploration.list[i], &run->exploration.list[j]);
-            CHECK(i == j || run->exploration.list[i].m != run->exploration.list[j].m ||
-                  run->exploration.list[i].n != run->exploration.list[j].n ||
-                  run->exploration.list[i].k != run->exploration.list[j].k);
-        }
-        CHECK_EQ_INT(alike, run->exploration.count / kinds);
-        CHECK(!mmt_tune_is_goal(run, &run->exploration.list[i]));
-        CHECK(mmt_tune_setting_up(&run->exploration.list[i]) < 0.5);
-        CHECK(mmt_problem_flops(&run->exploration.list[i]) > 1e6 ||
-              mmt_problem_bytes(&run->exploration.list[i]) > 1e6);
-    }
-    finish(run);
-}
-
-/* Five candidates were tried at each of those shapes: the next run searches at others. */
-static void try_all(struct mmt_journal *journal, const mmt_problem *problems, int count)
-{
-    mmt_error err;
-    for (int i = 0; i < 5 * count; i++) {
-        struct mmt_record record = { .problem = problems[i / 5] };
-        record.config.template = mmt_template_find("simt");
-        memcpy(record.config.values, record.config.template->seeds[i % 5],
-               sizeof record.config.values);
-        record.result.time.median = 1e-5;
-        record.result.time.samples = 5;
-        CHECK_OK(mmt_journal_add(journal, &record, &err), err);
-    }
-}
-
-static void test_next_exploration(struct mmt_journal *journal)
-{
-    enum { MOST = 64 };
-    struct mmt_run *run = plan(300, 0, MMT_F32);
-    const int before = explore(run, 135, journal);
-    mmt_problem known[MOST];
-    if (!CHECK(before > 0 && before <= MOST))
-        return;
-    memcpy(known, run->exploration.list, (size_t) before * sizeof *known);
-    finish(run);
-    try_all(journal, known, before);
-
-    run = plan(300, 0, MMT_F32);
-    const int after = explore(run, 135, journal);
-    int again = 0;
-    CHECK_EQ_INT(after, before);
-    for (int i = 0; i < after; i++)
-        for (int j = 0; j < before; j++)
-            again += mmt_problem_equal(&run->exploration.list[i], &known[j]);
-    CHECK_EQ_INT(again, 0);
-    finish(run);
-}
-
-/* Little time is for the goals, counted candidates too, and a CPU's compilers are slow.
- */
-static void test_no_exploration(struct mmt_journal *journal)
-{
-    struct mmt_run *run = plan(300, 0, MMT_F32);
-    CHECK_EQ_INT(explore(run, 6, journal), 0);
-    run->device.caps.kind = MMT_CPU;
-    CHECK_EQ_INT(explore(run, 135, journal), 0);
-    finish(run);
-    run = plan(0, 60, MMT_F32);
-    run->clock.ends = run->clock.goals_end = INFINITY;
-    mmt_error err;
-    CHECK_OK(mmt_tune_plan_exploration(run, &err), err);
-    CHECK_EQ_INT(run->exploration.count, 0);
-    finish(run);
-}
-
-/* Nor is there any for a family of which such a device has a portfolio. */
-static void test_known_family(struct mmt_journal *journal)
-{
-    static const struct mmt_model model = { .family = MMT_F32, .shapes = 24 };
-    struct mmt_run *run = plan(300, 0, MMT_F32);
-    mmt_error err;
-    run->files.layers = mmt_profile_create();
-    CHECK(explore(run, 135, journal) > 0);
-    CHECK_OK(mmt_profile_add_model(run->files.layers, &model, &err), err);
-    free(run->exploration.list);
-    run->exploration = (struct mmt_run_problems){ 0 };
-    CHECK_EQ_INT(explore(run, 135, journal), 0);
-    mmt_profile_free(run->files.layers);
-    finish(run);
-}
-
 /* ---- the finals ------------------------------------------------------------------ */
 
 static struct mmt_record finalist(double us, int registers, int shared)
@@ -569,10 +447,6 @@ int main(void)
     snprintf(path, sizeof path, "%s/p.json", folder);
     struct mmt_journal *journal = mmt_journal_open(path, &caps, true, &err);
     if (CHECK(journal != NULL)) {
-        test_exploration(journal);
-        test_no_exploration(journal);
-        test_known_family(journal);
-        test_next_exploration(journal);
         test_decided(journal);
     }
     mmt_journal_close(journal);

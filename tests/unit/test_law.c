@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "costmodel/costmodel.h"
-#include "runtime/runtime.h"
+#include "runtime/select_internal.h"
 #include "tests/support/hopper_caps.h"
 #include "tests/support/test.h"
 #include "tuner/model/fit.h"
@@ -118,12 +118,86 @@ static void test_parts(void)
     CHECK(fabs(mmt_cost_seconds(1e6, &caps) / mmt_cost_seconds(1e6, &faster) - 2) < 1e-9);
 }
 
+/* ---- what a card's times teach ------------------------------------------------------
+ */
+
+enum { TAUGHT = 60 };
+
+/* A card that is four times as slow with several warpgroups in a block. */
+static bool is_slow(const struct mmt_config *config)
+{
+    enum { CONSUMERS = 7 };
+    return !strcmp(config->template->name, "wgmma") && config->values[CONSUMERS] > 1;
+}
+
+static double true_seconds(const struct mmt_ranked *ranked)
+{
+    return ranked->seconds * (is_slow(&ranked->config) ? 4 : 1);
+}
+
+/* The first eight of the law's ranking for the kind's shapes from `first` on. */
+static int time_shapes(const struct mmt_caps *caps, int first, struct mmt_fit_sample *out)
+{
+    const mmt_problem kind = mmt_gemm_problem(MMT_BF16, 64, 64, 64);
+    mmt_problem shapes[2 * TAUGHT];
+    int count = 0;
+
+    mmt_fit_shapes(&kind, 1e11, shapes, 2 * TAUGHT);
+    for (int i = first; i < first + TAUGHT; i++) {
+        struct mmt_ranked ranked[MMT_MOST_RANKED];
+        const int all = mmt_select_rank(NULL, &shapes[i], caps, NULL, ranked);
+        for (int r = 0; r < all && r < 8; r++)
+            if (!strcmp(ranked[r].config.template->name, "wgmma"))
+                out[count++] =
+                    (struct mmt_fit_sample){ .problem = shapes[i],
+                                             .config = ranked[r].config,
+                                             .seconds = true_seconds(&ranked[r]),
+                                             .checked = true };
+    }
+    return count;
+}
+
+/* What was learned of some shapes holds for others: what is slow is no longer expected to
+ * be as fast, and another kernel is chosen. */
+static void test_learning(void)
+{
+    static struct mmt_fit_sample samples[8 * TAUGHT];
+    struct mmt_profile *profile = mmt_profile_create();
+    int after = 0, before = 0, count;
+    mmt_error err;
+
+    profile->caps = hopper_caps(132);
+    count = time_shapes(&profile->caps, 0, samples);
+    CHECK_OK(mmt_fit_families(profile, 0, samples, (size_t) count, &err), err);
+    CHECK_EQ_INT((int) profile->num_models, 1);
+    CHECK_EQ_INT(profile->models[0].law, MMT_LAW_EDITION);
+    CHECK(profile->models[0].shapes > TAUGHT / 2);
+    CHECK_EQ_INT((int) profile->num_portfolio, 0);
+
+    count = time_shapes(&profile->caps, TAUGHT, samples);
+    for (int i = 0; i < count; i++) {
+        if (i && mmt_problem_equal(&samples[i].problem, &samples[i - 1].problem))
+            continue;
+        struct mmt_selection selection;
+        CHECK_OK(mmt_select(profile, &samples[i].problem, &profile->caps, NULL,
+                            &selection, &err),
+                 err);
+        before += is_slow(&samples[i].config);
+        after += is_slow(&selection.config);
+    }
+    printf("of %d shapes a slow kernel is chosen on %d, then on %d\n", TAUGHT, before,
+           after);
+    CHECK(before > 5 && after < before / 2);
+    mmt_profile_free(profile);
+}
+
 int main(void)
 {
     const struct mmt_caps cards[] = { hopper_caps(132), card("sm_80", 80),
                                       card("sm_75", 75), card("sm_120", 120),
                                       by_opencl() };
     test_parts();
+    test_learning();
     for (size_t i = 0; i < sizeof cards / sizeof *cards; i++)
         test_choices(&cards[i]);
     return test_end("law");

@@ -149,9 +149,13 @@ static json_t *template_json(const struct mmt_template *template)
     json_t *knobs = json_array();
     for (int i = 0; i < template->num_knobs; i++)
         json_array_append_new(knobs, knob_json(&template->knobs[i]));
-    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:f}", "name", template->name, "op",
+    struct mmt_hash of_text;
+    char hash[33] = ""; /* stays so where the text cannot be read */
+    if (!mmt_template_hash(template, &of_text, NULL))
+        mmt_hash_print(of_text, hash);
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:f}", "name", template->name, "op",
                      mmt_op_row(template->op)->name, "what", template->what, "file",
-                     template->file, "knobs", knobs, "configurations",
+                     template->file, "hash", hash, "knobs", knobs, "configurations",
                      (double) mmt_space_size(template));
 }
 

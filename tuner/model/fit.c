@@ -422,11 +422,18 @@ static mmt_status fit_family(struct mmt_profile *profile, const struct mmt_profi
 
 /* Whether what was fitted anew knows less than half of what the profile's model rests on:
  * the journal that had the rest is gone. */
-static bool knows_less(const struct mmt_profile *anew, const struct mmt_profile *profile,
-                       mmt_type family)
+static const struct mmt_model *model_of(const struct mmt_profile *profile,
+                                        mmt_type family, bool law)
 {
-    const struct mmt_model *was = mmt_profile_model(profile, family),
-                           *is = mmt_profile_model(anew, family);
+    return law ? mmt_profile_law_model(profile, family, MMT_LAW_EDITION)
+               : mmt_profile_model(profile, family);
+}
+
+static bool knows_less(const struct mmt_profile *anew, const struct mmt_profile *profile,
+                       mmt_type family, bool law)
+{
+    const struct mmt_model *was = model_of(profile, family, law),
+                           *is = model_of(anew, family, law);
     return !is || (was && 2 * is->shapes < was->shapes);
 }
 
@@ -436,6 +443,7 @@ static mmt_status replace_family(struct mmt_profile *profile, mmt_type family,
 {
     const struct mmt_profile *known =
         select || !mmt_profile_model(profile, family) ? NULL : profile;
+    const bool law = profile->caps.kind == MMT_GPU && profile->caps.sms;
     struct mmt_profile *anew = mmt_profile_create();
     struct mmt_model *model = calloc(1, sizeof *model);
     mmt_status status = MMT_OK;
@@ -443,9 +451,12 @@ static mmt_status replace_family(struct mmt_profile *profile, mmt_type family,
         status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory left to select kernels");
     if (!status) {
         anew->caps = profile->caps;
-        status = fit_family(anew, known, family, samples, count, model, err);
+        status = law ? mmt_fit_law(samples, count, &profile->caps, family, model, err)
+                     : fit_family(anew, known, family, samples, count, model, err);
     }
-    if (!status && !knows_less(anew, profile, family))
+    if (!status && law)
+        status = mmt_profile_add_model(anew, model, err);
+    if (!status && !knows_less(anew, profile, family, law))
         status = mmt_profile_take_family(profile, anew, family, err);
     mmt_profile_free(anew);
     free(model);

@@ -31,14 +31,20 @@ mmt_status mmt_fit_add_journal(struct mmt_fit_samples *samples,
  * and on one in 64 of them. */
 enum { MMT_FIT_MOST_KERNELS = 24, MMT_FIT_LEAST_SHAPES = 6 };
 
-/* Fits the model of each family of products that the samples are of anew, and selects the
- * portfolios of those whose bits (MMT_TYPE_BIT) are in `select`, or that have none;
- * unless what the profile has rests on more than twice as many problems. profile->caps
- * must be filled in. Of several samples of one configuration and problem the last counts.
- */
+/* Fits the model of each family of products that the samples are of anew, unless what the
+ * profile has rests on more than twice as many problems: on a GPU what corrects the law;
+ * on a CPU those of portfolios, and selects the portfolios of the families whose bits
+ * (MMT_TYPE_BIT) are in `select`, or that have none. profile->caps must be filled in. Of
+ * several samples of one configuration and problem the last counts. */
 mmt_status mmt_fit_families(struct mmt_profile *profile, unsigned select,
                             const struct mmt_fit_sample *samples, size_t count,
                             mmt_error *err);
+
+/* Fits what corrects the law of time for a family: model->trees, and on how many problems
+ * they rest. Problems are normalised. */
+mmt_status mmt_fit_law(const struct mmt_fit_sample *samples, size_t count,
+                       const struct mmt_caps *caps, mmt_type family,
+                       struct mmt_model *model, mmt_error *err);
 
 /* Of `rows` kernels, the few with which the mean regret over `cols` problems is least:
  * times[row * cols + col] in seconds, INFINITY where one is not served; best[col] the

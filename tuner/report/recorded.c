@@ -182,7 +182,7 @@ static void add_row(const struct mmt_recorded_row *row, double all, struct mmt_t
         mmt_print_seconds(row->each, each);
     }
     print_verdict(row, verdict);
-    mmt_text_addf(text, "%8s %10s %10" PRId64 " %9s  %-24s ", share, time,
+    mmt_text_addf(text, "%8s %10s %10" PRId64 " %9s  %-26s ", share, time,
                   mmt_recorded_calls(row->it), each, verdict);
     mmt_problem_print(&row->it->call.problem, text);
     mmt_text_add(text, "  (");
@@ -217,8 +217,8 @@ static void add_sum(const struct mmt_recorded_sum *sum, struct mmt_text *text)
                       percent(sum->given, sum->seconds));
     if (sum->promised > 0)
         mmt_text_addf(text,
-                      "tuning what has no verdict may save %s (%.1f %%), as its model "
-                      "expects\n",
+                      "tuning what has no verdict may save %s (%.1f %%), as times are "
+                      "expected\n",
                       mmt_print_seconds(sum->promised, saved),
                       percent(sum->promised, sum->seconds));
 }
@@ -229,7 +229,7 @@ void mmt_recorded_print_table(const struct mmt_recorded_view *view, size_t most,
     const struct mmt_recorded_sum sum = mmt_recorded_add_up(view);
     const size_t count = view->recording.count;
     const size_t shown = most && most < count ? most : count;
-    mmt_text_addf(text, "%8s %10s %10s %9s  %-24s %s\n", "share", "time", "calls", "each",
+    mmt_text_addf(text, "%8s %10s %10s %9s  %-26s %s\n", "share", "time", "calls", "each",
                   "speed-up", "call");
     for (size_t i = 0; i < shown; i++) {
         const struct mmt_recorded_row row =

@@ -71,9 +71,8 @@ void mmt_tune_note_built(struct mmt_run *run, const struct mmt_event *event)
         mmt_tune_add_built(run, &event->job.problem, &event->job.configs[0]);
 }
 
-/* Whether a compiler is at it, maybe for another problem. */
-static bool is_being_built(const struct mmt_run *run, const mmt_problem *problem,
-                           const struct mmt_config *config)
+bool mmt_tune_is_being_built(const struct mmt_run *run, const mmt_problem *problem,
+                             const struct mmt_config *config)
 {
     const struct mmt_config seen = seen_by_texts(run, problem, config);
     for (int i = 0; i < run->pool.count; i++) {
@@ -94,7 +93,7 @@ bool mmt_tune_build_ahead(struct mmt_run *run, const mmt_problem *problem,
 {
     for (int i = 0; i < count; i++) {
         if (mmt_tune_is_built(run, problem, &configs[i]) ||
-            is_being_built(run, problem, &configs[i]))
+            mmt_tune_is_being_built(run, problem, &configs[i]))
             continue;
         struct mmt_worker *worker = mmt_pool_idle(&run->pool, MMT_COMPILER);
         if (!worker)
@@ -108,7 +107,7 @@ static bool some_being_built(const struct mmt_run *run, const mmt_problem *probl
                              const struct mmt_config *configs, int count)
 {
     for (int i = 0; i < count; i++)
-        if (is_being_built(run, problem, &configs[i]))
+        if (mmt_tune_is_being_built(run, problem, &configs[i]))
             return true;
     return false;
 }

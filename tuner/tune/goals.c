@@ -262,26 +262,15 @@ bool mmt_tune_is_goal(const struct mmt_run *run, const mmt_problem *problem)
     return false;
 }
 
-const struct mmt_run_problems *mmt_tune_list(const struct mmt_run *run)
-{
-    return run->phase == MMT_PHASE_EXPLORATION ? &run->exploration : &run->goals;
-}
-
 const mmt_problem *mmt_tune_current(const struct mmt_run *run)
 {
-    const struct mmt_run_problems *problems = mmt_tune_list(run);
-    return &problems->list[problems->at];
+    return &run->goals.list[run->goals.at];
 }
 
-/* Behind the last goal the exploration begins. */
 const mmt_problem *mmt_tune_next(const struct mmt_run *run)
 {
-    const struct mmt_run_problems *goals = &run->goals, *others = &run->exploration;
-    const bool exploring = run->phase == MMT_PHASE_EXPLORATION;
-    if (!exploring && goals->at + 1 < goals->count)
-        return &goals->list[goals->at + 1];
-    const int next = exploring ? others->at + 1 : 0;
-    return next < others->count ? &others->list[next] : NULL;
+    const struct mmt_run_problems *goals = &run->goals;
+    return goals->at + 1 < goals->count ? &goals->list[goals->at + 1] : NULL;
 }
 
 static bool is_first(const struct mmt_run *run, int goal)

@@ -183,16 +183,9 @@ void mmt_report_journal(struct mmt_run *run)
     mmt_report_note(run, "%.*s", length, notes);
 }
 
-static bool is_exploring(const struct mmt_run *run)
-{
-    return run->phase == MMT_PHASE_EXPLORATION;
-}
-
 static void add_place(const struct mmt_run *run, struct mmt_text *line)
 {
-    const struct mmt_run_problems *problems = mmt_tune_list(run);
-    mmt_text_addf(line, "[%s%d/%d] ", is_exploring(run) ? "other shapes, " : "",
-                  problems->at + 1, problems->count);
+    mmt_text_addf(line, "[%d/%d] ", run->goals.at + 1, run->goals.count);
 }
 
 void mmt_report_default(const struct mmt_run *run)
@@ -209,15 +202,13 @@ void mmt_report_default(const struct mmt_run *run)
 
 void mmt_report_problem(struct mmt_run *run)
 {
-    const struct mmt_run_problems *problems = mmt_tune_list(run);
     char *text = mmt_message_problem(mmt_tune_current(run));
     run->clock.last_status = mmt_now();
     if (run->options.json) {
-        mmt_message_emit(json_pack("{s:s, s:f, s:s, s:i, s:i}", "event",
-                                   is_exploring(run) ? "exploration" : "problem",
+        mmt_message_emit(json_pack("{s:s, s:f, s:s, s:i, s:i}", "event", "problem",
                                    "elapsed", mmt_now() - run->clock.started, "problem",
-                                   text, "number", problems->at + 1, "of",
-                                   problems->count));
+                                   text, "number", run->goals.at + 1, "of",
+                                   run->goals.count));
     } else if (!isatty(1)) {
         struct mmt_text line = { 0 };
         add_place(run, &line);

@@ -77,13 +77,23 @@ static void probe_roofline(struct mmt_run *run)
 static double calibration_part(const struct mmt_run *run)
 {
     bool cpu = run->device.caps.kind == MMT_CPU;
-    double named = run->options.num_shapes || run->options.suites.count ? 0.5 : 0.65;
     if (run->options.recorded) /* what was recorded has goals and ranges */
         return 0;
-    double share = cpu ? 0.18 : named, enough = cpu ? 120 : 60, most = cpu ? 240 : 120,
+    double share = cpu ? 0.18 : 0.5, enough = cpu ? 120 : 60, most = cpu ? 240 : 120,
            budget = run->options.budget.seconds;
     return fmin(share * budget * fmin(1, budget / enough),
                 most * mmt_tune_count_kinds(run));
+}
+
+/* Whether such a CPU has a portfolio for the family of each goal. */
+static bool knows_portfolios(const struct mmt_run *run)
+{
+    for (int i = 0; i < run->goals.count; i++)
+        if (mmt_tune_opens_kind(run, i) &&
+            !(run->files.layers &&
+              mmt_profile_model(run->files.layers, run->goals.list[i].type)))
+            return false;
+    return run->device.caps.kind == MMT_CPU;
 }
 
 /* Where nobody named a shape and all portfolios are known, they are timed first: goals
@@ -93,7 +103,7 @@ static void share_time(struct mmt_run *run)
     const double seconds = isfinite(run->clock.ends) ? calibration_part(run) : 0;
     run->portfolios_first = isfinite(run->clock.ends) && !run->options.num_shapes &&
                             !run->options.suites.count && !run->options.recorded &&
-                            mmt_tune_knows_portfolios(run);
+                            knows_portfolios(run);
     run->clock.goals_end =
         run->portfolios_first ? run->clock.ends : run->clock.ends - seconds;
     run->clock.calibration_end =
@@ -199,7 +209,7 @@ static bool has_verdicts(const struct mmt_run *run)
 }
 
 /* Seconds are counted from here: what was set up, and the default, are beside them. */
-static mmt_status start_clock(struct mmt_run *run, mmt_error *err)
+static void start_clock(struct mmt_run *run)
 {
     struct mmt_run_clock *clock = &run->clock;
     const double seconds = run->options.budget.seconds;
@@ -215,7 +225,6 @@ static mmt_status start_clock(struct mmt_run *run, mmt_error *err)
     if (isfinite(clock->goals_end))
         clock->first_verdicts_end =
             mmt_now() + mmt_tune_first_verdicts_part * (clock->goals_end - mmt_now());
-    return run->options.recorded ? MMT_OK : mmt_tune_plan_exploration(run, err);
 }
 
 /* Of a budget that was too short: what it went into, and which one would do. */
@@ -280,6 +289,12 @@ static bool lacks_portfolios(const struct mmt_run *run)
     return !run->portfolios_first && !run->options.recorded;
 }
 
+static mmt_status learn_costs(struct mmt_run *run, mmt_error *err)
+{
+    return run->device.caps.kind == MMT_GPU ? mmt_tune_time_law(run, err)
+                                            : mmt_tune_calibrate(run, err);
+}
+
 static bool has_other_shapes(const struct mmt_run *run)
 {
     return !run->options.recorded;
@@ -314,8 +329,7 @@ static const struct phase phases[MMT_NUM_PHASES] = {
     [MMT_PHASE_KNOWN_PORTFOLIOS] = { has_known_portfolios, mmt_tune_calibrate },
     [MMT_PHASE_FIRST_VERDICTS] = { has_recorded, mmt_tune_verdicts },
     [MMT_PHASE_GOALS] = { NULL, tune_goals },
-    [MMT_PHASE_EXPLORATION] = { has_other_shapes, mmt_tune_explore },
-    [MMT_PHASE_CALIBRATION] = { lacks_portfolios, mmt_tune_calibrate },
+    [MMT_PHASE_CALIBRATION] = { lacks_portfolios, learn_costs },
     [MMT_PHASE_RANGES] = { has_ranges, mmt_tune_time_ranges },
     [MMT_PHASE_VERIFY_WINNERS] = { NULL, mmt_tune_verify_winners },
     [MMT_PHASE_VERIFY_RANGES] = { has_ranges, mmt_tune_verify_ranges },
@@ -349,8 +363,7 @@ static mmt_status tune_and_save(struct mmt_run *run, mmt_error *err)
     mmt_status status = run->options.recorded ? MMT_OK : mmt_tune_time_default(run, err);
     const int before = run->counts.tried;
     run->pace.default_seconds = mmt_now() - run->clock.started;
-    if (!status)
-        status = start_clock(run, err);
+    start_clock(run);
     if (!status)
         status = run_phases(run, err);
     /* Whatever failed, what was learned before is written. */
@@ -386,7 +399,6 @@ void mmt_tune_finish(struct mmt_run *run)
     free(run->recorded.called);
     free(run->goals.list);
     free(run->goals.weights);
-    free(run->exploration.list);
     free(run->ranges.list);
     free(run->built.list);
     free(run->files.path);

@@ -10,8 +10,8 @@
  *   problem.c  the loop: propose, compile, verify and time, journal
  *   roofline.c  what a device reaches, and times that cannot be
  *   finals.c   the best against each other, twice
- *   exploration.c  short searches on shapes that are no goals
- *   calibration.c  the best on many of these
+ *   calibration.c  a CPU's portfolios, on many shapes
+ *   law_times.c    what corrects a GPU's law, on many shapes
  *   ranges.c   the best on many m of a range, and which of them serve it
  *   yardstick.c  the vendor's library beside winners
  *   recorded.c   problems that programs computed, as goals and ranges
@@ -135,7 +135,7 @@ struct mmt_run_files {
  * portfolios are calibrated before goals. */
 struct mmt_run_clock {
     double started;
-    double goals_end, exploration_end, calibration_end;
+    double goals_end, calibration_end;
     double ends;       /* of all that is timed for shapes other than ranges */
     double ranges_end; /* from `ends` to this ranges are timed */
     double finish;     /* from there to this kernels are verified wholly */
@@ -175,7 +175,6 @@ enum mmt_run_phase {
     MMT_PHASE_KNOWN_PORTFOLIOS, /* calibration where all portfolios are known */
     MMT_PHASE_FIRST_VERDICTS,
     MMT_PHASE_GOALS,
-    MMT_PHASE_EXPLORATION,
     MMT_PHASE_CALIBRATION,
     MMT_PHASE_RANGES,
     MMT_PHASE_VERIFY_WINNERS,
@@ -199,7 +198,6 @@ struct mmt_run {
     struct mmt_counts counts; /* candidates of this run */
     enum mmt_run_phase phase;
     struct mmt_run_problems goals;
-    struct mmt_run_problems exploration; /* they are searched, but not entered */
     struct {
         struct mmt_tune_range *list; /* malloc'ed, owned by the run */
         int count;
@@ -277,9 +275,7 @@ int mmt_tune_count_kinds(const struct mmt_run *run);
 /* Seconds that a problem's data, and their sums for verifying, take the host. */
 double mmt_tune_setting_up(const mmt_problem *problem);
 
-/* The list that the run is at, the exploration in its phase and else the goals; and the
- * problem of it that is tuned now. */
-const struct mmt_run_problems *mmt_tune_list(const struct mmt_run *run);
+/* The goal that is tuned now. */
 const mmt_problem *mmt_tune_current(const struct mmt_run *run);
 
 /* The one that comes next; NULL: none. */
@@ -412,6 +408,10 @@ void mmt_tune_note_built(struct mmt_run *run, const struct mmt_event *event);
 bool mmt_tune_is_built(const struct mmt_run *run, const mmt_problem *problem,
                        const struct mmt_config *config);
 
+/* Whether a compiler is at it, maybe for another problem. */
+bool mmt_tune_is_being_built(const struct mmt_run *run, const mmt_problem *problem,
+                             const struct mmt_config *config);
+
 /* Has an idle worker compile a configuration, with what the problem specialises. */
 void mmt_tune_compile(struct mmt_run *run, struct mmt_worker *worker,
                       const mmt_problem *problem, const struct mmt_config *config);
@@ -470,16 +470,6 @@ bool mmt_tune_is_decided(const struct mmt_run *run, const struct mmt_record *fin
  * memory. */
 const struct mmt_record *mmt_tune_favourite(const struct mmt_record *sorted, int count);
 
-/* Whether such a device has a portfolio for the family of each goal. */
-bool mmt_tune_knows_portfolios(const struct mmt_run *run);
-
-/* Fills run->exploration: shapes of short searches once the goals are tuned, on a GPU
- * and where there is a limit of time: run->clock.exploration_end. */
-mmt_status mmt_tune_plan_exploration(struct mmt_run *run, mmt_error *err);
-
-/* Searches there. */
-mmt_status mmt_tune_explore(struct mmt_run *run, mmt_error *err);
-
 /* Times what a program gets for the first goal before this run, unless that is known: so
  * that whatever ends a run, there is a time to hold others against. */
 mmt_status mmt_tune_time_default(struct mmt_run *run, mmt_error *err);
@@ -488,6 +478,10 @@ mmt_status mmt_tune_time_default(struct mmt_run *run, mmt_error *err);
  * false where that is no candidate here. */
 bool mmt_tune_known(const struct mmt_run *run, const mmt_problem *problem,
                     struct mmt_config *out);
+
+/* Times, on a GPU, what the law of time expects to be the fastest for many shapes of each
+ * type and transposes of the run; shapes that are known take no time. */
+mmt_status mmt_tune_time_law(struct mmt_run *run, mmt_error *err);
 
 /* Finds a portfolio for each family of the goals' types by times on further shapes, and
  * times it in the family's other types and transposes, in what is left of the time, or

@@ -1,0 +1,143 @@
+/* What corrects the law of time on a GPU: a family's times over what the law expects of
+ * them, learned by trees that all its kernels share (docs/lab/law.md). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "costmodel/costmodel.h"
+#include "tuner/model/boost.h"
+#include "tuner/model/fit.h"
+
+/* A sample of the family, bound. */
+struct timed {
+    const struct mmt_fit_sample *sample;
+    int problem; /* its number */
+    double best; /* seconds, of all on its problem */
+};
+
+struct times {
+    struct timed *list;
+    int count, problems;
+};
+
+enum { NUMBERS = 17 };
+
+static void list_numbers(const struct timed *timed, int64_t out[NUMBERS])
+{
+    const mmt_problem *p = &timed->sample->problem;
+    const int64_t numbers[NUMBERS] = {
+        p->type,  p->trans_a, p->trans_b, p->m,          p->n,        p->k,
+        p->lda,   p->ldb,     p->ldc,     p->stride_a,   p->stride_b, p->stride_c,
+        p->batch, p->out,     p->bias,    p->activation, p->op,
+    };
+    memcpy(out, numbers, sizeof numbers);
+}
+
+static int by_problem(const void *left, const void *right)
+{
+    int64_t a[NUMBERS], b[NUMBERS];
+    list_numbers(left, a);
+    list_numbers(right, b);
+    for (int i = 0; i < NUMBERS; i++)
+        if (a[i] != b[i])
+            return a[i] < b[i] ? -1 : 1;
+    return 0;
+}
+
+static bool is_of(const struct mmt_fit_sample *sample, mmt_type family)
+{
+    return sample->problem.op == MMT_GEMM &&
+           mmt_type_family(sample->problem.type) == family && sample->seconds > 0;
+}
+
+static bool collect(const struct mmt_fit_sample *samples, size_t count, mmt_type family,
+                    struct times *out)
+{
+    out->list = malloc((count + 1) * sizeof *out->list);
+    for (size_t i = 0; i < count && out->list; i++)
+        if (is_of(&samples[i], family))
+            out->list[out->count++].sample = &samples[i];
+    return out->list != NULL;
+}
+
+/* Numbers the problems, and finds the best time of each. */
+static void compare(struct times *times)
+{
+    qsort(times->list, (size_t) times->count, sizeof *times->list, by_problem);
+    for (int i = 0, first = 0; i < times->count; i++) {
+        if (by_problem(&times->list[first], &times->list[i]))
+            first = i;
+        if (i == first) {
+            times->list[i].best = INFINITY;
+            times->problems++;
+        }
+        times->list[i].problem = times->problems - 1;
+        times->list[first].best =
+            fmin(times->list[first].best, times->list[i].sample->seconds);
+    }
+    for (int i = 1; i < times->count; i++)
+        if (times->list[i].problem == times->list[i - 1].problem)
+            times->list[i].best = times->list[i - 1].best;
+}
+
+/* A time far behind the best counts less: it will not be chosen. */
+static bool make_sample(const struct timed *timed, const struct mmt_caps *caps,
+                        struct mmt_boost_sample *out)
+{
+    const struct mmt_fit_sample *s = timed->sample;
+    struct mmt_bound bound;
+    if (!mmt_bind(&s->config, &s->problem, caps, &bound))
+        return false;
+    out->view = mmt_cost_view(&bound);
+    out->target = log(s->seconds / mmt_cost_seconds(out->view.estimate, caps));
+    out->weight = timed->best / s->seconds;
+    return true;
+}
+
+/* All, or without a fifth of the problems; of these *error becomes the root mean square.
+ */
+static mmt_status fit(const struct times *times, const struct mmt_caps *caps, bool all,
+                      struct mmt_model *model, double *error, mmt_error *err)
+{
+    enum { PARTS = 5 };
+    const size_t size = sizeof(struct mmt_boost_sample);
+    struct mmt_boost_sample *samples = malloc((size_t) (times->count + 1) * size), left;
+    double sum = 0, weights = 0;
+    int count = 0;
+
+    if (!samples)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left to fit a model");
+    for (int i = 0; i < times->count; i++)
+        if (all || times->list[i].problem % PARTS)
+            count += make_sample(&times->list[i], caps, &samples[count]);
+    const mmt_status status = mmt_boost(samples, count, model, err);
+    free(samples);
+    for (int i = 0; i < times->count && !status && !all; i++)
+        if (times->list[i].problem % PARTS == 0 &&
+            make_sample(&times->list[i], caps, &left)) {
+            const double off = left.target - mmt_cost_correction(model, &left.view);
+            sum += left.weight * off * off, weights += left.weight;
+        }
+    if (!all)
+        *error = weights > 0 ? sqrt(sum / weights) : 0;
+    return status;
+}
+
+mmt_status mmt_fit_law(const struct mmt_fit_sample *samples, size_t count,
+                       const struct mmt_caps *caps, mmt_type family,
+                       struct mmt_model *model, mmt_error *err)
+{
+    struct times times = { 0 };
+    mmt_status status = MMT_OK;
+    *model = (struct mmt_model){ .family = family, .law = MMT_LAW_EDITION };
+    if (!collect(samples, count, family, &times))
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left to fit a model");
+    compare(&times);
+    model->shapes = times.problems;
+    if (times.count)
+        status = fit(&times, caps, false, model, &model->residual, err);
+    if (!status && times.count)
+        status = fit(&times, caps, true, model, NULL, err);
+    free(times.list);
+    return status;
+}
