@@ -11,6 +11,7 @@ has no time. The library is MMTUNE_LIBRARY's."""
 import argparse
 import collections
 import concurrent.futures
+import functools
 import statistics
 import sys
 import time
@@ -26,6 +27,12 @@ OUT = {"f8e4m3": torch.bfloat16, "f8e5m2": torch.bfloat16, "i8": torch.int32}
 TOLERANCE = {"bf16": 2e-2, "f16": 3e-3, "tf32": 2e-3, "f8e4m3": 2e-2, "f8e5m2": 2e-2}
 CACHED = 150e6   # bytes that buffers in turn exceed
 GRAPH = 2.0      # milliseconds of a graph, about
+
+
+@functools.cache
+def generator():
+    """Of its own: PyTorch's is unusable after a capture that failed."""
+    return torch.Generator("cuda").manual_seed(1)
 
 
 class Operands:
@@ -44,8 +51,8 @@ class Operands:
     def draw(self, shape):
         dtype = DTYPES[self.kind]
         if not dtype.is_floating_point:
-            return torch.randint(-8, 9, shape, device="cuda", dtype=dtype)
-        return torch.randn(shape, device="cuda").to(dtype)
+            return torch.randint(-8, 9, shape, device="cuda", dtype=dtype, generator=generator())
+        return torch.randn(shape, device="cuda", generator=generator()).to(dtype)
 
     def pair(self, i):
         a, b = self.a[i % self.copies], self.b[i % self.copies]
@@ -80,7 +87,7 @@ def median_us(call, samples=7):
 
     def graph(count):
         it = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(it):
+        with torch.cuda.graph(it, capture_error_mode="thread_local"):  # others may free kernels meanwhile
             for i in range(count):
                 call(i)
         return it
@@ -124,6 +131,16 @@ def time_one(operands, plan, rows, truth):
     return median_us(call)
 
 
+def time_again(operands, plan, rows, truth):
+    """Once more where a capture failed: another thread may have freed what it had."""
+    try:
+        return time_one(operands, plan, rows, truth)
+    except RuntimeError as why:
+        print(f"again: {why.__context__ or why}", file=sys.stderr)
+        torch.cuda.synchronize()
+        return time_one(operands, plan, rows, truth)
+
+
 def parse(problem):
     words = problem.split()
     if len(words) != 4 or words[0] != "gemm":
@@ -142,9 +159,9 @@ def time_problem(problem, lines, plans):
     for words, wanted in lines:
         try:
             plan = plans[wanted].result()
-            us, what = f"{time_one(operands, plan, rows, truth):.3f}", plan.describe().splitlines()[0]
+            us, what = f"{time_again(operands, plan, rows, truth):.3f}", plan.describe().splitlines()[0]
         except (RuntimeError, ValueError) as why:
-            us, what = "-", f"{wanted}: {why}".replace("\n", " ")
+            us, what = "-", f"{wanted}: {why}; {why.__context__}".replace("\n", " ")
         print(problem, words, us, theirs, what, sep="\t", flush=True)
     for it in plans.values():
         if not it.exception():
