@@ -71,11 +71,6 @@ struct mmt_view mmt_cost_view(const struct mmt_bound *bound);
 /* Seconds of a kernel's base cost, uncorrected; above 0. */
 double mmt_cost_base(const double terms[MMT_NUM_TERMS], const struct mmt_view *view);
 
-/* Scales a kernel's base cost, found on one device, to another one of its architecture:
- * by their clocks, and what waits for memory by its rate. */
-void mmt_cost_scale(struct mmt_portfolio_kernel *kernel, const struct mmt_caps *from,
-                    const struct mmt_caps *to);
-
 /* The natural logarithm of the factor by which the model's trees correct a base cost. */
 double mmt_cost_correction(const struct mmt_model *model, const struct mmt_view *view);
 

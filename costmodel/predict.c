@@ -182,16 +182,3 @@ double mmt_cost_predict(const struct mmt_model *model,
     const struct mmt_view view = mmt_cost_view(bound);
     return mmt_cost_base(kernel->terms, &view) * exp(mmt_cost_correction(model, &view));
 }
-
-void mmt_cost_scale(struct mmt_portfolio_kernel *kernel, const struct mmt_caps *from,
-                    const struct mmt_caps *to)
-{
-    const double clock = (double) from->clock_khz / to->clock_khz;
-    const double memory = from->memory_rate && to->memory_rate
-                              ? (double) from->memory_rate / (double) to->memory_rate
-                              : clock;
-
-    for (int i = 0; i < NUM_TERMS; i++)
-        kernel->terms[i] *=
-            i == BY_BYTE || i == BY_ROOT || i == BY_WORKSPACE ? memory : clock;
-}

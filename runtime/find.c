@@ -9,7 +9,6 @@
 
 #include "base/file.h"
 #include "base/place.h"
-#include "costmodel/costmodel.h"
 #include "runtime/runtime.h"
 #include "own_paths.h"
 
@@ -25,7 +24,7 @@ struct search {
     size_t count;
     char foreign[512]; /* why the last of such a name is another device's, or "" */
     bool of_kin;       /* looks for others of the architecture instead */
-    mmt_profile *kin;  /* of these the nearest, that has a portfolio */
+    mmt_profile *kin;  /* of these the nearest, that has a model */
 };
 
 /* ---- files ------------------------------------------------------------------------ */
@@ -243,8 +242,8 @@ static void fail_to_find(const struct search *search, const char *id, mmt_error 
     mmt_text_finish(&path);
 }
 
-/* Whether a portfolio of some type of the device's is missing. */
-static bool lacks_portfolio(const struct mmt_profile *all)
+/* Whether a model for some type is missing. */
+static bool lacks_model(const struct mmt_profile *all)
 {
     bool lacks = false;
     for (int type = 0; type < MMT_NUM_TYPES; type++)
@@ -252,18 +251,15 @@ static bool lacks_portfolio(const struct mmt_profile *all)
     return lacks;
 }
 
-/* Adds the portfolios of the nearest device of the architecture that `all` has none of.
- */
+/* Adds the models of the nearest device of the architecture that `all` has none of. */
 static mmt_status add_kin(struct search *search, mmt_profile *all, mmt_error *err)
 {
     mmt_status status = MMT_OK;
     search->of_kin = true;
-    if (lacks_portfolio(all))
+    if (lacks_model(all))
         status = add_places(search, err);
     if (status || !search->kin)
         return status;
-    for (size_t i = 0; i < search->kin->num_portfolio; i++)
-        mmt_cost_scale(&search->kin->portfolio[i], &search->kin->caps, search->caps);
     return mmt_profile_add_kin(all, search->kin, err);
 }
 

@@ -146,11 +146,6 @@ static void check_choice(mmt_type type, int64_t size, int why, int order,
     mmt_profile_free(profile);
 }
 
-static bool near(double is, double wanted)
-{
-    return fabs(is - wanted) < 1e-6 * wanted;
-}
-
 /* ---- the tests -----------------------------------------------------------------------
  */
 
@@ -636,9 +631,6 @@ static void test_kin(void)
     CHECK(strstr(text, "found on Sister of the same architecture"));
     mmt_plan_free(plan);
     CHECK_EQ_INT((int) profile->num_portfolio, 2);
-    /* Half the clock there is half the time here; memory's rate is unknown. */
-    CHECK(near(profile->portfolio[1].terms[0], 0.5e-9) ||
-          near(profile->portfolio[0].terms[0], 0.5e-9));
     mmt_profile_free(profile);
 
     device->caps.kind = MMT_CPU;

@@ -1,11 +1,11 @@
-/* A portfolio for each family of types: the best few kernels on shapes that are no goals,
- * in the family's first type and transposes, then in all others (docs/lab/cost-model.md).
+/* On a CPU, a portfolio for each family of types: the best few kernels on shapes that are
+ * no goals, in the family's first type and transposes, then in all others
+ * (docs/lab/cost-model.md).
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "costmodel/costmodel.h"
 #include "tuner/tune/calibration.h"
 
 enum { FEWEST_SHAPES = 8, USUAL_SHAPES = 48, TIMINGS_FOR_A_TRY = 2 };
@@ -13,11 +13,8 @@ enum { FEWEST_SHAPES = 8, USUAL_SHAPES = 48, TIMINGS_FOR_A_TRY = 2 };
 /* Two kernels on the fewest shapes: fewer timings compare nothing. */
 enum { FEWEST_TIMINGS = 2 * FEWEST_SHAPES };
 
-/* Seconds: of a worker for a timing, for a kernel's quick checks, and for a new shape's
- * data; of a compiler. */
-static const struct pace {
-    double timing, checking, shape, compiling;
-} pace_gpu = { 0.006, 0.1, 0.05, 0.6 }, pace_cpu = { 0.04, 0, 0.1, 2 };
+/* Seconds: of a worker for a timing, and for a new shape's data; of a compiler. */
+static const double timing_takes = 0.04, shape_takes = 0.1, compiling_takes = 2;
 
 static bool is_over(const struct mmt_calibration *c)
 {
@@ -42,48 +39,18 @@ static bool is_missing(const struct mmt_calibration *c, int kernel,
     return !is_compiled(c, spec) && !mmt_calibration_is_shared(c, kernel, spec);
 }
 
-/* Compiles the first specialisation of each kernel on all workers, and waits for it; the
- * device then has enough to do until the rest is there (compile_some). A device that
- * computes where compilers do needs all of it before. */
+/* Compiles on all workers, and waits for it: the device computes where compilers do. */
 static void build_missing(struct mmt_calibration *c)
 {
     struct mmt_config missing[MMT_MOST_UNCOMPILED];
     const double now = mmt_now();
-    const int specialisations = c->run->pool.shared ? MMT_MOST_SPECIALISATIONS : 1;
     int count = 0;
-    for (int j = 0; j < specialisations; j++)
+    for (int j = 0; j < MMT_MOST_SPECIALISATIONS; j++)
         for (int i = 0; i < c->count && count < MMT_MOST_UNCOMPILED; i++)
             if (j < c->kernels[i].num_specialisations &&
                 is_missing(c, i, &c->kernels[i].specialisations[j]))
                 missing[count++] = c->kernels[i].specialisations[j].config;
     mmt_tune_build(c->run, c->kind, missing, count, now + (c->ends - now) / 3);
-}
-
-/* Gives idle compilers what is missing of so many specialisations of each kernel: the
- * first of each, then the second. */
-static void compile_some(struct mmt_calibration *c, int specialisations)
-{
-    struct mmt_worker *worker;
-    for (; c->next < c->count * specialisations &&
-           (worker = mmt_pool_idle(&c->run->pool, MMT_COMPILER));
-         c->next++) {
-        const int kernel = c->next % c->count, i = c->next / c->count;
-        const struct mmt_calibration_kernel *p = &c->kernels[kernel];
-        if (i < p->num_specialisations && is_missing(c, kernel, &p->specialisations[i]))
-            mmt_tune_compile(c->run, worker, c->kind, &p->specialisations[i].config);
-    }
-}
-
-/* The same while the device is at work. What the next calibrations will begin with, as
- * far as is known now, comes before what this one may do without. */
-static void compile_meanwhile(struct mmt_calibration *c)
-{
-    if (c->run->pool.shared)
-        return;
-    for (struct mmt_calibration *at = c; at; at = at->ahead)
-        compile_some(at, 1);
-    for (struct mmt_calibration *at = c; at; at = at->ahead)
-        compile_some(at, MMT_MOST_SPECIALISATIONS);
 }
 
 /* ---- timing ---------------------------------------------------------------------- */
@@ -170,29 +137,11 @@ static mmt_status time_or_recall(struct mmt_calibration *c,
     return MMT_OK;
 }
 
-/* On a GPU, a kernel that is estimated at so many times the least is not timed: one that
- * leaves most of the card idle takes a second where others take a millisecond. */
-static void note_far(struct mmt_calibration *c, const mmt_problem *problem)
-{
-    static const double hopeless = 8;
-    const struct mmt_caps *caps = &c->run->device.caps;
-    double expected[MMT_MOST_CALIBRATION_KERNELS], least = INFINITY;
-    for (int i = 0; i < c->count; i++) {
-        struct mmt_bound bound;
-        const bool serves = caps->kind == MMT_GPU &&
-                            mmt_bind(&c->kernels[i].config, problem, caps, &bound);
-        expected[i] = serves ? mmt_cost_estimate_bound(&bound) : 0;
-        least = serves ? fmin(least, expected[i]) : least;
-    }
-    for (int i = 0; i < c->count; i++)
-        c->kernels[i].far = expected[i] > hopeless * least;
-}
-
 /* Whether a kernel has still to be timed on a shape, and can be. */
 static bool has_to_time(const struct mmt_calibration *c, struct mmt_calibration_kernel *p,
                         const mmt_problem *shapes, int shape)
 {
-    return !p->out && !p->far && p->behind[shape] == 0 && !(c->introduces && p->timed) &&
+    return !p->out && p->behind[shape] == 0 && !(c->introduces && p->timed) &&
            !mmt_config_check_problem(&p->config, &shapes[shape], &c->run->device.caps) &&
            !mmt_calibration_is_hopeless(p, shapes, shape) &&
            is_ready(c, p, &shapes[shape]);
@@ -206,12 +155,10 @@ static mmt_status time_kernels(struct mmt_calibration *c, const mmt_problem *sha
     double best = c->best[shape] > 0 ? c->best[shape] : INFINITY;
     for (int i = 0; i < c->count; i++)
         c->kernels[i].took = INFINITY;
-    note_far(c, &shapes[shape]);
     for (int i = 0; !status && i < c->count && !is_over(c); i++) {
         struct mmt_calibration_kernel *p = &c->kernels[i];
         if (has_to_time(c, p, shapes, shape))
             status = time_or_recall(c, p, &shapes[shape], &best, err);
-        compile_meanwhile(c);
     }
     for (int i = 0; i < c->count; i++)
         mmt_calibration_compare(&c->kernels[i], shape, best);
@@ -269,27 +216,21 @@ static bool knows_family(const struct mmt_run *run, mmt_type type)
 }
 
 /* So many kernels that four dozen shapes fit into the time, or eight shapes into the
- * number of timings; and as much to compile as compilers have done when two thirds of
- * that time are over: a device that does not share their cores is at work meanwhile. A
- * known portfolio is timed whole, however few shapes that leaves to a kind. */
+ * number of timings; and as much to compile as compilers have done in a third of that
+ * time. A known portfolio is timed whole, however few shapes that leaves to a kind. */
 static void set_sizes(struct mmt_calibration *c)
 {
-    const struct pace *pace = c->run->device.caps.kind == MMT_CPU ? &pace_cpu : &pace_gpu;
     double seconds = isfinite(c->ends) ? c->ends - mmt_now() : 60;
-    double room = (seconds - USUAL_SHAPES * pace->shape) /
-                  (USUAL_SHAPES * pace->timing + pace->checking);
+    double room = (seconds - USUAL_SHAPES * shape_takes) / (USUAL_SHAPES * timing_takes);
     int compilers = c->run->pool.count - 1;
     if (c->left < INT64_MAX)
         room = (double) c->left / FEWEST_SHAPES;
     c->most =
         (int) fmin(fmax(room, c->left < INT64_MAX ? 3 : 6), MMT_MOST_CALIBRATION_KERNELS);
-    const double part = c->run->pool.shared ? 1.0 / 3 : 2.0 / 3;
     c->most_uncompiled =
-        (int) fmin(part * seconds / pace->compiling * compilers, MMT_MOST_UNCOMPILED);
+        (int) fmin(seconds / 3 / compiling_takes * compilers, MMT_MOST_UNCOMPILED);
     if (!c->first)
         c->most = MMT_MOST_CALIBRATION_KERNELS;
-    if (!c->run->pool.shared && (!c->first || knows_family(c->run, c->kind->type)))
-        c->most_uncompiled = MMT_MOST_UNCOMPILED; /* much is compiled ahead */
 }
 
 /* What is calibrated: a type and transposes, and its share of the time. */
@@ -298,11 +239,9 @@ struct part {
     bool first; /* of its family */
     double weight;
     int start; /* the first of the shapes: others for each kind tell more */
-    struct mmt_calibration *ahead; /* its plan while others are calibrated; or NULL */
 };
 
-/* As many parts are planned ahead as keep compilers busy. */
-enum { MOST_PARTS = 4 * MMT_NUM_TYPES, APART = 8, AHEAD = 3 };
+enum { MOST_PARTS = 4 * MMT_NUM_TYPES, APART = 8 };
 
 /* The first of a family finds its portfolio, unless such a device has one: then it is
  * timed again, as the others time it. Most programs multiply f32, and bf16 or f16; few
@@ -390,39 +329,15 @@ static struct mmt_calibration *plan_part(struct mmt_run *run, const struct part 
     return c;
 }
 
-/* Plans what comes behind a part, and links it: compilers do that in its order. */
-static struct mmt_calibration *plan_ahead(struct mmt_run *run, struct parts *parts,
-                                          int part, double ends, int64_t left)
-{
-    struct mmt_calibration *behind = NULL;
-    for (int i = part + AHEAD; i > part; i--) {
-        if (i >= parts->count)
-            continue;
-        struct part *next = &parts->list[i];
-        if (!next->ahead)
-            next->ahead = plan_part(run, next, ends, left);
-        if (next->ahead) {
-            next->ahead->ahead = behind;
-            behind = next->ahead;
-        }
-    }
-    return behind;
-}
-
-static mmt_status calibrate_part(struct mmt_run *run, struct parts *parts, int number,
+static mmt_status calibrate_part(struct mmt_run *run, const struct part *part,
                                  double ends, int64_t left, mmt_error *err)
 {
-    struct part *part = &parts->list[number];
-    free(part->ahead); /* since then more is known */
-    part->ahead = NULL;
     struct mmt_calibration *c = plan_part(run, part, ends, left);
     mmt_status status = MMT_OK;
     if (!c)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to calibrate kernels");
     if (c->count > 0 && left >= FEWEST_TIMINGS) {
         build_missing(c);
-        if (!run->pool.shared)
-            c->ahead = plan_ahead(run, parts, number, ends, left);
         status = time_shapes(c, err);
     }
     free(c);
@@ -455,12 +370,10 @@ mmt_status mmt_tune_calibrate(struct mmt_run *run, mmt_error *err)
         const int64_t part_timings = (int64_t) ceil((double) timings * share);
         weights -= part->weight;
         timings -= part_timings;
-        status = calibrate_part(run, &parts, i, ends,
+        status = calibrate_part(run, part, ends,
                                 run->options.budget.candidates ? part_timings : INT64_MAX,
                                 err);
     }
-    for (int i = 0; i < parts.count; i++)
-        free(parts.list[i].ahead);
     if (!status && run->pool.broken.status) {
         *err = run->pool.broken;
         status = err->status;

@@ -26,7 +26,6 @@ struct mmt_calibration_kernel {
     int num_specialisations;
     bool out;    /* it failed here: never again */
     bool timed;  /* it was timed here, on any shape */
-    bool far;    /* on the shape at hand it should take many times the least */
     double took; /* seconds, on the shape at hand; INFINITY: unknown */
     float behind[MMT_MOST_CALIBRATION_SHAPES]; /* times the best's, on each of the shapes
                                                 * that it was timed on; 0: not */
@@ -48,9 +47,6 @@ struct mmt_calibration {
                                                * was timed there */
     double ends;
     int64_t left; /* timings */
-    int next;     /* specialisation of a kernel that a compiler is to have */
-    struct mmt_calibration *ahead; /* what comes next, for compilers that are idle; NULL:
-                                    * nothing does, or it is not planned yet */
 };
 
 /* The same shapes in every run, so that what is known need not be timed again. */

@@ -251,21 +251,6 @@ static void add_templates(struct mmt_calibration *c, const struct ranked *ranked
     }
 }
 
-/* On a GPU, templates of which no kernel is listed yet, by what they suggest first: no
- * goal may have shown them from their best side, as those that begin soonest where there
- * is little to do. */
-static void add_missing(struct mmt_calibration *c, const struct mmt_config *seeds,
-                        int count)
-{
-    for (int i = 0; i < count && c->run->device.caps.kind == MMT_GPU; i++) {
-        bool listed = false;
-        for (int p = 0; p < c->count; p++)
-            listed = listed || c->kernels[p].config.template == seeds[i].template;
-        if (!listed)
-            add_kernel(c, &seeds[i], NULL, false);
-    }
-}
-
 /* Whether the kind can be computed by it at all, and is meant to be. */
 static bool is_possible(const struct mmt_calibration *c, const struct mmt_config *config)
 {
@@ -511,7 +496,6 @@ static void add_first(struct mmt_calibration *c, const struct ranked *ranked, in
         add_defaults(c);
     add_bests(c, ranked, near);
     add_templates(c, ranked, near);
-    add_missing(c, seeds, num_seeds);
     add_suggested(c, seeds, listed);
     add_others(c, ranked, near, seeds, num_seeds);
 }
