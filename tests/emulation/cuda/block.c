@@ -366,7 +366,9 @@ const char *emulate_run(const struct emulate_launch *what)
                  b[1], b[2], MAX_THREADS);
     for (unsigned i = 0; i < g[0] * g[1] * g[2] && !complaint[0]; i++) {
         blockIdx = (struct emulate_index){ i % g[0], i / g[0] % g[1], i / g[0] / g[1] };
-        run_block(turn % 2);
+        /* Neighbouring blocks in opposite orders. Of two launches that come again and
+         * again each block takes both. */
+        run_block((turn + turn / 2 + i) % 2);
     }
     return complaint[0] ? complaint : NULL;
 }
