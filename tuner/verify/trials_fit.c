@@ -97,12 +97,12 @@ static void widen_rows(struct mmt_stored x, int64_t gap, int apart, size_t eleme
     *stride = x.rows * *ld + (aligned ? apart * step : gap);
 }
 
-/* How far apart rows are of which the last of `rows` begins beyond 2^31 elements, and
- * with `tiles` of them the last tile. */
+/* How far apart rows are of which the last of `rows` begins beyond 2^31 elements, and of
+ * whole `tiles` the second half. */
 static int64_t far_ld(int64_t rows, int64_t gap, int tiles)
 {
     enum { UNIT = 64 };
-    const int64_t far = tiles > 1 ? rows / tiles : rows - 1; /* the row that is */
+    const int64_t far = tiles ? rows / 2 : rows - 1; /* the row that is */
     const int64_t least = (INT64_C(1) << 31) / (far > 0 ? far : 1) + 1;
     return round_up(least, UNIT) + (gap == MMT_GAP_ALIGNED ? 0 : 1);
 }
