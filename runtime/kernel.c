@@ -73,13 +73,19 @@ static const char *title_of(const char *source, int *length)
     return title;
 }
 
+static bool find_binary(const mmt_device *device, const char *source, const char *key,
+                        struct mmt_binary *binary)
+{
+    return mmt_cache_get(key, binary) ||
+           (device->any_compiler && get_any(device, source, binary));
+}
+
 /* Finds the binary of a text in the cache or makes it and puts it there. */
 static mmt_status build_binary(mmt_device *device, const char *source, const char *key,
                                bool fresh, struct mmt_binary *binary, bool *cached,
                                mmt_error *err)
 {
-    *cached = !fresh && (mmt_cache_get(key, binary) ||
-                         (device->any_compiler && get_any(device, source, binary)));
+    *cached = !fresh && find_binary(device, source, key, binary);
     if (*cached)
         return MMT_OK;
     const double before = mmt_now();
@@ -258,6 +264,28 @@ static mmt_status load_module(mmt_device *device, const struct mmt_config *confi
     mmt_text_finish(&source);
     mmt_text_finish(&key);
     return status;
+}
+
+bool mmt_kernel_is_built(mmt_device *device, const struct mmt_bound *bound, bool aligned)
+{
+    const struct mmt_variant variant = mmt_variant_of(bound->problem, aligned);
+    struct mmt_module *loaded =
+        mmt_template_is_built_in()
+            ? mmt_module_find(device, identify_kernel(device, &bound->config, &variant))
+            : NULL;
+    struct mmt_text source = { 0 }, key = { 0 };
+    struct mmt_binary binary = { 0 };
+    if (loaded) {
+        mmt_module_free(loaded);
+        return true;
+    }
+    const bool built =
+        !emit_source(device, &bound->config, &variant, &source, &key, NULL) &&
+        find_binary(device, source.data, key.data, &binary);
+    mmt_binary_finish(&binary);
+    mmt_text_finish(&source);
+    mmt_text_finish(&key);
+    return built;
 }
 
 static void set_part(struct mmt_kernel_part *part, const struct mmt_config *config,

@@ -104,7 +104,11 @@ static mmt_status select_kernel(struct mmt_plan *plan, const mmt_profile *profil
                                  "%s; set foreign_profile to use it all the same", why);
     const struct mmt_terms terms = terms_of(plan, options);
     mmt_status status =
-        mmt_select_cached(profile, &plan->problem, caps, &terms, &plan->selection, err);
+        options->effort == MMT_EFFORT_MEASURE
+            ? mmt_select_cached(profile, &plan->problem, caps, &terms, &plan->selection,
+                                err)
+            : mmt_select_built(plan->device, profile, &plan->problem, caps, &terms,
+                               options->aligned_only, &plan->selection, err);
     if (!status && !is_known(&plan->selection))
         mmt_record_unserved(caps, &plan->problem, options->max_workspace);
     if (!status && options->effort == MMT_EFFORT_MEASURE && !is_known(&plan->selection))
@@ -131,7 +135,8 @@ static mmt_status build_any(struct mmt_plan *plan, const mmt_profile *profile,
                                  err);
     odd.lda++, odd.ldb++, odd.ldc++;
     terms.max_workspace = mmt_kernel_workspace(plan->aligned);
-    mmt_status status = mmt_select_cached(profile, &odd, caps, &terms, &other, err);
+    mmt_status status =
+        mmt_select_built(plan->device, profile, &odd, caps, &terms, false, &other, err);
     if (status != MMT_OK)
         return status;
     *tried = mmt_config_resolve(&other.config, &odd, caps);

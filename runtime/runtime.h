@@ -65,6 +65,10 @@ mmt_status mmt_kernel_create(mmt_device *device, const struct mmt_bound *bound,
                              struct mmt_kernel **out, mmt_error *err);
 void mmt_kernel_free(struct mmt_kernel *kernel);
 
+/* Whether mmt_kernel_create, without a bundle, would compile nothing. Some 0.5 ms, where
+ * it is not loaded. */
+bool mmt_kernel_is_built(mmt_device *device, const struct mmt_bound *bound, bool aligned);
+
 /* The bytes of shared memory to launch with. Blocks that begin early (launch->pdl_waits)
  * find some multiprocessors free and others not, and would gather on the free ones: two
  * on one and none on the next take twice as long. Memory that nobody uses keeps more than
@@ -117,6 +121,7 @@ struct mmt_selection {
     int compared;                     /* how many kernels were compared; 0: unknown */
     double residual; /* for MMT_SELECTION_COST: the usual error of its cost, as a part */
     int layer;       /* of the profile's, from which the kernel is; -1: of none */
+    bool settled;    /* for MMT_SELECTION_LAW: by mmt_select_built */
 };
 
 /* What a program asks of a kernel besides the right answer. */
@@ -145,6 +150,14 @@ mmt_status mmt_select_cached(const struct mmt_profile *profile,
                              const mmt_problem *problem, const struct mmt_caps *caps,
                              const struct mmt_terms *terms, struct mmt_selection *out,
                              mmt_error *err);
+
+/* The same for a plan that is to begin soon: where the law chose a kernel that has to be
+ * compiled, takes the first that is compiled already, of those that it expects within
+ * 3 % of that. `aligned_only`: operands of any alignment need no kernel. Thread-safe. */
+mmt_status mmt_select_built(mmt_device *device, const struct mmt_profile *profile,
+                            const mmt_problem *problem, const struct mmt_caps *caps,
+                            const struct mmt_terms *terms, bool aligned_only,
+                            struct mmt_selection *out, mmt_error *err);
 
 /* The profile's layer that it rests on, or NULL. */
 const struct mmt_layer *mmt_selection_layer(const struct mmt_profile *profile,

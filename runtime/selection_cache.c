@@ -55,6 +55,17 @@ static unsigned place_of(const struct key *key)
     return (unsigned) (mmt_hash_add(mmt_hash_start(), told, sizeof told).low % PLACES);
 }
 
+static void keep(const struct key *key, const struct mmt_selection *selection)
+{
+    const unsigned at = place_of(key);
+    if (!key->edition)
+        return;
+    pthread_mutex_lock(&lock);
+    places[at].key = *key;
+    places[at].selection = *selection;
+    pthread_mutex_unlock(&lock);
+}
+
 mmt_status mmt_select_cached(const struct mmt_profile *profile,
                              const mmt_problem *problem, const struct mmt_caps *caps,
                              const struct mmt_terms *terms, struct mmt_selection *out,
@@ -71,11 +82,59 @@ mmt_status mmt_select_cached(const struct mmt_profile *profile,
     if (known)
         return MMT_OK;
     const mmt_status status = mmt_select(profile, problem, caps, terms, out, err);
-    if (status || !key.edition)
+    if (!status)
+        keep(&key, out);
+    return status;
+}
+
+/* ---- of kernels that are compiled ----------------------------------------------------
+ */
+
+static bool is_built(mmt_device *device, const struct mmt_config *config,
+                     const mmt_problem *problem, const struct mmt_caps *caps,
+                     bool aligned_only)
+{
+    struct mmt_bound bound;
+    mmt_bind_known(config, problem, caps, &bound);
+    const bool aligns = mmt_bound_aligns(&bound);
+    return (!aligns || mmt_kernel_is_built(device, &bound, true)) &&
+           (!bound.has_any || (aligns && aligned_only) ||
+            mmt_kernel_is_built(device, &bound, false));
+}
+
+/* The law is no surer than that; and what compiling is worth: eight are looked for. */
+static void prefer_built(mmt_device *device, const struct mmt_profile *profile,
+                         const mmt_problem *problem, const struct mmt_caps *caps,
+                         const struct mmt_terms *terms, bool aligned_only,
+                         struct mmt_selection *selection)
+{
+    enum { MOST = 8 };
+    static const double as_good = 1.03;
+    struct mmt_ranked ranked[MMT_MOST_RANKED];
+    if (is_built(device, &selection->config, problem, caps, aligned_only))
+        return;
+    const int count = mmt_select_rank(profile, problem, caps, terms, ranked);
+    for (int i = 1;
+         i < count && i < MOST && ranked[i].seconds <= as_good * selection->seconds; i++)
+        if (is_built(device, &ranked[i].config, problem, caps, aligned_only)) {
+            selection->config = ranked[i].config;
+            selection->seconds = ranked[i].seconds;
+            return;
+        }
+}
+
+mmt_status mmt_select_built(mmt_device *device, const struct mmt_profile *profile,
+                            const mmt_problem *problem, const struct mmt_caps *caps,
+                            const struct mmt_terms *terms, bool aligned_only,
+                            struct mmt_selection *out, mmt_error *err)
+{
+    const mmt_status status = mmt_select_cached(profile, problem, caps, terms, out, err);
+    const bool in_bundle = terms && terms->in;
+    if (status || out->settled || in_bundle || out->why != MMT_SELECTION_LAW)
         return status;
-    pthread_mutex_lock(&lock);
-    places[at].key = key;
-    places[at].selection = *out;
-    pthread_mutex_unlock(&lock);
+    prefer_built(device, profile, problem, caps, terms, aligned_only, out);
+    out->settled = true;
+    const struct key key = key_of(profile, problem, caps, terms);
+    keep(&key, out);
     return MMT_OK;
 }

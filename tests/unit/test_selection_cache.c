@@ -2,6 +2,8 @@
  * of other devices and other terms, and in many threads. */
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "device/device.h"
 #include "runtime/runtime.h"
@@ -117,6 +119,70 @@ static void test_unfinished(void)
     mmt_profile_free(growing);
 }
 
+/* ---- of kernels that are compiled ----------------------------------------------------
+ */
+
+static void compile(mmt_device *device, const struct mmt_config *config,
+                    const mmt_problem *problem)
+{
+    struct mmt_bound bound;
+    CHECK(mmt_bind(config, problem, &device->caps, &bound));
+    for (int aligned = 0; aligned < 2; aligned++) {
+        const struct mmt_variant variant = mmt_variant_of(problem, aligned);
+        bool cached;
+        CHECK_OK(mmt_kernel_compile(device, &bound.config, &variant, NULL, &cached, &err),
+                 err);
+    }
+}
+
+/* Compiles the second of a ranking, and sees it taken if it is as good; true if it is
+ * another kernel than the first. */
+static bool second_is_taken(mmt_device *device, const mmt_problem *problem, bool as_good)
+{
+    const struct mmt_caps *of = &device->caps;
+    struct mmt_ranked ranked[MMT_MOST_RANKED];
+    struct mmt_selection chosen, again;
+    if (mmt_select_rank(NULL, problem, of, NULL, ranked) < 2 ||
+        (ranked[1].seconds <= 1.03 * ranked[0].seconds) != as_good)
+        return false;
+    const struct mmt_config first = mmt_config_resolve(&ranked[0].config, problem, of),
+                            second = mmt_config_resolve(&ranked[1].config, problem, of);
+    if (mmt_config_same_text(&first, &second))
+        return false;
+    compile(device, &ranked[1].config, problem);
+    CHECK_OK(mmt_select_built(device, NULL, problem, of, NULL, false, &chosen, &err),
+             err);
+    CHECK_EQ_INT(chosen.why, MMT_SELECTION_LAW);
+    CHECK(mmt_config_equal(&chosen.config, &ranked[as_good].config));
+    CHECK(chosen.seconds == ranked[as_good].seconds);
+    compile(device, &ranked[0].config, problem);
+    CHECK_OK(mmt_select_built(device, NULL, problem, of, NULL, false, &again, &err), err);
+    CHECK(is_same(&again, &chosen)); /* a program's plans of a problem are alike */
+    return true;
+}
+
+static void test_built(void)
+{
+    char folder[] = "/tmp/mmtune-test-XXXXXX", command[64];
+    int taken[2] = { 0 };
+    if (!CHECK(mkdtemp(folder) != NULL))
+        return;
+    setenv("XDG_CACHE_HOME", folder, 1);
+    for (int i = 0; i < 200 && !(taken[0] && taken[1]); i++) {
+        const mmt_problem problem = problem_of(i);
+        snprintf(command, sizeof command, "rm -rf %s/mmtune", folder);
+        CHECK(!system(command));
+        mmt_device *device = mmt_device_open("null", &err);
+        for (int as_good = 0; as_good < 2; as_good++)
+            taken[as_good] +=
+                !taken[as_good] && second_is_taken(device, &problem, as_good);
+        mmt_device_close(device);
+    }
+    CHECK(taken[0] && taken[1]);
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    CHECK(!system(command));
+}
+
 static void *hammer(void *unused)
 {
     intptr_t held = 0;
@@ -153,6 +219,7 @@ int main(void)
     test_learning();
     test_unfinished();
     test_threads();
+    test_built();
     mmt_profile_free(profile);
     mmt_device_close(device);
     return test_end("selection cache");
