@@ -1,10 +1,11 @@
 /* What the law of time expects, timed on a GPU: for shapes that programs multiply, the
  * first of its ranking and some behind them. A model learns from them how this card is
- * off (docs/lab/law.md). */
+ * off (docs/lab/law.md). At last compilers make what programs will ask for. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "costmodel/costmodel.h"
 #include "runtime/runtime.h"
 #include "tuner/tune/calibration.h"
 
@@ -187,7 +188,8 @@ static mmt_status time_kind(struct mmt_run *run, const mmt_problem *kind, int st
 
 /* ---- all kinds --------------------------------------------------------------------- */
 
-enum { KINDS = 4 * MMT_NUM_TYPES, APART = 29 /* shapes between the first of kinds */ };
+/* Most kinds; shapes between the first of kinds. */
+enum { KINDS = 4 * MMT_NUM_TYPES, APART = 29, MOST_WEIGHT = 2 };
 
 /* Parts of the time. Most programs multiply f32, bf16 or f16, few i32; the transposes are
  * those of layers forward and of their gradients. What takes as long as another type of
@@ -197,7 +199,7 @@ static double weight_of(mmt_type type, int transposes)
     static const double of_transposes[] = { 1, 1, 0.6, 0.2 };
     const mmt_type family = mmt_type_family(type);
     const double of_type = family == MMT_I32                         ? 0.4
-                           : family == MMT_F32 || family == MMT_BF16 ? 2
+                           : family == MMT_F32 || family == MMT_BF16 ? MOST_WEIGHT
                                                                      : 1;
     return of_transposes[transposes] * of_type * (type == family ? 1 : 0.3);
 }
@@ -223,12 +225,66 @@ static int list_kinds(const struct mmt_run *run, mmt_problem kinds[KINDS],
     return count;
 }
 
+/* ---- what programs will ask for ---------------------------------------------------- */
+
+/* Of the time, for compilers alone. */
+static const double building = 0.2;
+
+/* The profile whose model programs will have. */
+static const struct mmt_profile *find_teller(const struct mmt_run *run, mmt_type type)
+{
+    const struct mmt_profile *own = run->files.profile, *others = run->files.layers;
+    const struct mmt_model *mine = mmt_profile_law_model(own, type, MMT_LAW_EDITION);
+    const struct mmt_model *theirs =
+        others ? mmt_profile_law_model(others, type, MMT_LAW_EDITION) : NULL;
+    return theirs && (!mine || theirs->shapes > mine->shapes) ? others : own;
+}
+
+/* Waits until a compiler has it. */
+static void build(struct mmt_run *run, const mmt_problem *problem, double ends)
+{
+    struct mmt_selection chosen;
+    struct mmt_event event;
+    if (mmt_select(find_teller(run, problem->type), problem, &run->device.caps, NULL,
+                   &chosen, NULL))
+        return;
+    while (mmt_now() < ends && !mmt_pool_interrupts() && !run->pool.broken.status &&
+           !mmt_tune_build_ahead(run, problem, &chosen.config, 1))
+        if (mmt_pool_next(&run->pool, fmin(ends, mmt_now() + 0.2), &event))
+            mmt_tune_note_built(run, &event);
+}
+
+/* Compiles what is chosen for shapes such as programs multiply, until the time is over:
+ * what is chosen often comes soon. A kind of half the weight has half the shapes. */
+static void build_chosen(struct mmt_run *run, const mmt_problem *kinds,
+                         const double *weights, int count, double ends)
+{
+    mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
+    const int before = run->built.count;
+    for (int i = 0; run->pool.count > 1 && i < MMT_MOST_CALIBRATION_SHAPES; i++)
+        for (int kind = 0; kind < count && mmt_now() < ends; kind++) {
+            const double part = weights[kind] / MOST_WEIGHT;
+            const int at = (int) (i * part);
+            if (i && at == (int) ((i - 1) * part))
+                continue;
+            mmt_calibration_shapes(run, &kinds[kind], shapes);
+            build(run, &shapes[at], ends);
+        }
+    mmt_report_note(run, "compiled %d more kernels, which other shapes will need",
+                    run->built.count - before);
+}
+
+/* ---- all ----------------------------------------------------------------------------
+ */
+
 mmt_status mmt_tune_time_law(struct mmt_run *run, mmt_error *err)
 {
     enum { TIMINGS_FOR_A_TRY = 2 };
     mmt_problem kinds[KINDS];
     double weights[KINDS], sum = 0;
     const int count = list_kinds(run, kinds, weights);
+    const double all = run->clock.calibration_end - mmt_now();
+    const double ends = run->clock.calibration_end - (isfinite(all) ? building * all : 0);
     double timings = TIMINGS_FOR_A_TRY * (double) run->counts.tried;
     mmt_status status = MMT_OK;
 
@@ -236,7 +292,7 @@ mmt_status mmt_tune_time_law(struct mmt_run *run, mmt_error *err)
         sum += weights[i];
     for (int i = 0; i < count && !status && !mmt_pool_interrupts(); i++) {
         const double share = weights[i] / sum, now = mmt_now();
-        const double left = run->clock.calibration_end - now;
+        const double left = ends - now;
         const double part = ceil(timings * share);
         status = time_kind(
             run, &kinds[i], i * APART, isfinite(left) ? now + left * share : INFINITY,
@@ -248,6 +304,10 @@ mmt_status mmt_tune_time_law(struct mmt_run *run, mmt_error *err)
         sum -= weights[i];
         timings -= part;
     }
+    if (!status && isfinite(all))
+        status = mmt_tune_fit(run, 0, err);
+    if (!status && isfinite(all))
+        build_chosen(run, kinds, weights, count, run->clock.calibration_end);
     if (!status && run->pool.broken.status) {
         *err = run->pool.broken;
         status = err->status;
