@@ -39,7 +39,8 @@ run(["show", OWN], 0, "Testing", "sm_90a", "seed 18446744073709551615", "1 tried
     "  speed-up over cuBLAS 1.100, over its best 0.800\n",
     "speed-up over cuBLAS 12.8.4: geometric mean 1.100, worst 1.100 (gemm f32 nt 64x48x32), "
     "slower on 0 of 1 problem\n", "tiled TILE=16 SHARED_LAYOUT=pad",
-    "portfolios for all other shapes", "f32: times of other shapes within 5 %, by 24 shapes")
+    "f32     tuned nt 2; ranges nt 1; portfolio nn 1, nt 1; other shapes within 5 % by the law of time, learned from 24\n",
+    "bf16    portfolio nn 1; nothing for other shapes: 0 were timed, of 16 at least\n", "portfolios for all other shapes\n  f32  tiled TILE=16 SHARED_LAYOUT=pad")
 run(["show", QUADRO], 0, "published figures", "Semenenko", "extra column *", "268.4 GFLOP/s",
     "exactly one 1 ms timer tick", "Table 1.4")
 run(["show", BAD + "/knob_range.json"], 0, "knobs.TILE is 17", "gemm f32 nt 64x48x32")

@@ -7,6 +7,7 @@
 #include "tuner/model/segments.h"
 #include "tuner/measure/roofline.h"
 #include "tuner/report/bundle.h"
+#include "tuner/report/holdings.h"
 #include "tuner/report/rows.h"
 #include "tuner/common/options.h"
 #include "tuner/bench/yardstick.h"
@@ -197,22 +198,24 @@ static void print_range(const struct mmt_range *range)
     mmt_text_finish(&name);
 }
 
+static void print_holdings(const struct mmt_profile *profile)
+{
+    struct mmt_text text = { 0 };
+    mmt_holdings_print(profile, &text);
+    if (text.length)
+        printf("\nproducts, by type and transposes\n%s", mmt_text_string(&text));
+    mmt_text_finish(&text);
+}
+
 static void print_portfolio(const struct mmt_profile *profile)
 {
     struct mmt_text text = { 0 };
-    for (size_t i = 0; i < profile->num_models; i++) {
-        const struct mmt_model *model = &profile->models[i];
-        mmt_text_addf(&text, "  %s: times of other shapes within %.0f %%, by %d shapes\n",
-                      mmt_type_name(model->family), 100 * model->residual, model->shapes);
-        for (size_t j = 0; j < profile->num_portfolio; j++) {
-            if (profile->portfolio[j].family != model->family)
-                continue;
-            mmt_text_add(&text, "    ");
-            mmt_config_print(&profile->portfolio[j].config, &text);
-            mmt_text_add(&text, "\n");
-        }
+    for (size_t i = 0; i < profile->num_portfolio; i++) {
+        mmt_text_addf(&text, "  %s  ", mmt_type_name(profile->portfolio[i].family));
+        mmt_config_print(&profile->portfolio[i].config, &text);
+        mmt_text_add(&text, "\n");
     }
-    if (profile->num_models)
+    if (profile->num_portfolio)
         printf("\nportfolios for all other shapes\n%s", mmt_text_string(&text));
     mmt_text_finish(&text);
 }
@@ -263,6 +266,7 @@ static void print_people(const struct mmt_rows *rows)
         print_range(&rows->profile->ranges[i]);
     print_standing(rows->profile);
     print_verdicts(rows->profile);
+    print_holdings(rows->profile);
     print_portfolio(rows->profile);
     print_pruning(rows->profile);
     if (!rows->count)
@@ -388,6 +392,7 @@ static void print_programs(const struct mmt_rows *rows)
         json_object_set_new(root, "roofline", roofline_json(rows->profile));
         json_object_set_new(root, "ranges", ranges_json(rows->profile));
         json_object_set_new(root, "verdicts", verdicts_json(rows->profile));
+        json_object_set_new(root, "products", mmt_holdings_json(rows->profile));
         json_object_set_new(root, "portfolio", portfolio_json(rows->profile));
         json_object_set_new(root, "guides", pruning_json(rows->profile));
         json_object_set_new(root, "health", health_json(&rows->profile->made.health));
