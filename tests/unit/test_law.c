@@ -50,24 +50,27 @@ static bool serves_better(const mmt_problem *problem, const struct mmt_caps *cap
     return false;
 }
 
-static void check_choice(const mmt_problem *problem, const struct mmt_caps *caps)
+static void check_choice(const struct mmt_profile *profile, const mmt_problem *problem,
+                         const struct mmt_caps *caps)
 {
     struct mmt_ranked ranked[MMT_MOST_RANKED];
     struct mmt_selection selection;
     mmt_error err;
 
-    if (!CHECK_OK(mmt_select(NULL, problem, caps, NULL, &selection, &err), err))
+    if (!CHECK_OK(mmt_select(profile, problem, caps, NULL, &selection, &err), err))
         return;
     CHECK(!mmt_config_check_problem(&selection.config, problem, caps));
     CHECK(!selection.config.template->last_resort || !serves_better(problem, caps));
-    const int count = mmt_select_rank(NULL, problem, caps, NULL, ranked);
-    CHECK(count > 0 && mmt_config_equal(&selection.config, &ranked->config));
+    const int count = mmt_select_rank(profile, problem, caps, NULL, ranked);
+    CHECK(count > 0 && (selection.why != MMT_SELECTION_LAW ||
+                        mmt_config_equal(&selection.config, &ranked->config)));
     for (int i = 0; i < count; i++)
         CHECK(isfinite(ranked[i].seconds) && ranked[i].seconds > 0 &&
               ranked[i].seconds >= ranked[i ? i - 1 : 0].seconds);
 }
 
-static void test_choices(const struct mmt_caps *caps)
+/* With and without a profile. */
+static void test_choices(const struct mmt_profile *profile, const struct mmt_caps *caps)
 {
     mmt_problem shapes[SHAPES];
 
@@ -79,8 +82,19 @@ static void test_choices(const struct mmt_caps *caps)
             CHECK_OK(mmt_problem_normalise(&kind, &kind, &err), err);
             mmt_fit_shapes(&kind, 1e11, shapes, SHAPES);
             for (int i = 0; i < SHAPES; i++)
-                check_choice(&shapes[i], caps);
+                check_choice(profile, &shapes[i], caps);
         }
+}
+
+static void test_installed(const char *name)
+{
+    char path[4096];
+    mmt_error err;
+    snprintf(path, sizeof path, "%s/profiles/%s", test_source_root(), name);
+    struct mmt_profile *profile = mmt_profile_load(path, &err);
+    if (CHECK(profile != NULL))
+        test_choices(profile, &profile->caps);
+    mmt_profile_free(profile);
 }
 
 /* ---- what decides ------------------------------------------------------------------ */
@@ -199,6 +213,8 @@ int main(void)
     test_parts();
     test_learning();
     for (size_t i = 0; i < sizeof cards / sizeof *cards; i++)
-        test_choices(&cards[i]);
+        test_choices(NULL, &cards[i]);
+    test_installed("cuda-nvidia-h200.json");
+    test_installed("cuda-nvidia-h100-80gb-hbm3.json");
     return test_end("law");
 }
