@@ -14,8 +14,8 @@
 static const char about[] =
     "usage: mmtune regret [OPTION...]\n\n"
     "Measures what is lost on shapes that were never tuned: the kernel that the\n"
-    "library would choose for random shapes, against the best of all kernels that\n"
-    "the profile keeps, and against the best that a fresh search finds.\n";
+    "library would choose for random shapes, against the best of those that it ranks\n"
+    "first, and against the best that a fresh search finds.\n";
 
 struct request {
     const char *device, *profile;
@@ -32,16 +32,16 @@ _Static_assert((int) MOST_COMPARED <= (int) MMT_MAX_TOGETHER, "one job compares 
 struct outcome {
     mmt_problem problem;
     struct mmt_selection selection;
-    struct mmt_config configs[MOST_COMPARED]; /* the selection, then the portfolio */
+    struct mmt_config configs[MOST_COMPARED]; /* the selection, then the ranking */
     double seconds[MOST_COMPARED];            /* of each; INFINITY where it failed */
-    struct mmt_config found; /* by the fresh search; no template: nothing else */
-    double selected, portfolio, fresh; /* seconds; fresh: 0 where there was none */
+    struct mmt_config found;        /* by the fresh search; no template: nothing else */
+    double selected, ranked, fresh; /* seconds; fresh: 0 where there was none */
     int compared;
 };
 
 struct regrets {
-    double *portfolio, *fresh; /* fractions: 0.1 is a tenth slower than the best */
-    int num_portfolio, num_fresh;
+    double *ranked, *fresh; /* fractions: 0.1 is a tenth slower than the best */
+    int num_ranked, num_fresh;
     int failed;
 };
 
@@ -117,31 +117,28 @@ static void add_config(struct mmt_config *configs, int *count,
     configs[(*count)++] = *config;
 }
 
-/* The selection first, then the whole portfolio; returns how many. */
-static int list_portfolio(const struct mmt_profile *profile, const struct mmt_caps *caps,
-                          struct outcome *out)
+/* The selection first, then what else is ranked; returns how many. */
+static int list_ranked(const struct mmt_profile *profile, const struct mmt_caps *caps,
+                       struct outcome *out)
 {
-    const mmt_problem *p = &out->problem;
+    struct mmt_ranked ranked[MMT_MOST_RANKED];
+    const int all = mmt_select_rank(profile, &out->problem, caps, NULL, ranked);
     int count = 0;
 
     add_config(out->configs, &count, &out->selection.config);
-    for (size_t i = 0; i < profile->num_portfolio && count < MOST_COMPARED - 1; i++) {
-        const struct mmt_portfolio_kernel *kernel = &profile->portfolio[i];
-        if (kernel->right & mmt_kind_bit(p) &&
-            !mmt_config_check_problem(&kernel->config, p, caps))
-            add_config(out->configs, &count, &kernel->config);
-    }
+    for (int i = 0; i < all && count < MOST_COMPARED - 1; i++)
+        add_config(out->configs, &count, &ranked[i].config);
     return count;
 }
 
-static void take_times(int portfolio, int count, struct outcome *out)
+static void take_times(int ranked, int count, struct outcome *out)
 {
     out->selected = out->seconds[0];
-    out->portfolio = INFINITY;
-    for (int i = 0; i < portfolio; i++)
-        out->portfolio = fmin(out->portfolio, out->seconds[i]);
-    out->fresh = out->portfolio;
-    for (int i = portfolio; i < count; i++)
+    out->ranked = INFINITY;
+    for (int i = 0; i < ranked; i++)
+        out->ranked = fmin(out->ranked, out->seconds[i]);
+    out->fresh = out->ranked;
+    for (int i = ranked; i < count; i++)
         out->fresh = fmin(out->fresh, out->seconds[i]);
     out->compared = count;
 }
@@ -156,21 +153,21 @@ static mmt_status do_shape(const struct request *request, struct mmt_run *run,
         mmt_select(profile, &out->problem, &run->device.caps, NULL, &out->selection, err);
     if (status != MMT_OK)
         return status;
-    int portfolio = list_portfolio(profile, &run->device.caps, out), count = portfolio;
+    int ranked = list_ranked(profile, &run->device.caps, out), count = ranked;
 
     if (request->budget)
         status =
             mmt_regret_search(run, &out->problem, request->budget, &fresh, &found, err);
     if (found)
         add_config(out->configs, &count, &fresh);
-    if (count > portfolio)
+    if (count > ranked)
         out->found = fresh;
     if (status == MMT_OK)
         status =
             mmt_regret_time(run, &out->problem, out->configs, count, out->seconds, err);
     if (status != MMT_OK)
         return status;
-    take_times(portfolio, count, out);
+    take_times(ranked, count, out);
     if (!request->budget)
         out->fresh = 0;
     return MMT_OK;
@@ -221,10 +218,10 @@ static void report_shape(const struct request *request, const struct outcome *ou
     if (request->json) {
         printf("{\"event\": \"shape\", \"problem\": \"%s\", \"why\": \"%s\", "
                "\"config\": \"%s\", \"expected\": %.6g, \"chosen\": %.6g, "
-               "\"best_kept\": %.6g, \"compared\": %d",
+               "\"best_ranked\": %.6g, \"compared\": %d",
                mmt_text_string(&problem), name_reason(&out->selection),
                mmt_text_string(&config), out->selection.seconds, out->selected,
-               out->portfolio, out->compared);
+               out->ranked, out->compared);
         if (out->fresh > 0)
             printf(", \"best_fresh\": %.6g, \"found\": \"%s\"", out->fresh,
                    mmt_text_string(&found));
@@ -237,7 +234,7 @@ static void report_shape(const struct request *request, const struct outcome *ou
                    ? mmt_print_seconds(out->selection.seconds, expected)
                    : "-",
                mmt_print_seconds(out->selected, selected),
-               100 * regret_of(out->selected, out->portfolio));
+               100 * regret_of(out->selected, out->ranked));
         if (out->fresh > 0)
             printf(" %7.1f %%", 100 * regret_of(out->selected, out->fresh));
         printf("\n");
@@ -285,21 +282,27 @@ static void report_head(const struct request *request)
 
 /* ---- the verb -------------------------------------------------------------------- */
 
-/* The types and transposes that are asked for and that portfolios serve; returns how
- * many. */
-static int list_kinds(const struct request *request, const struct mmt_profile *profile,
-                      mmt_problem kinds[4 * MMT_NUM_TYPES])
+/* Whether kernels for other shapes of the kind are known here: on a CPU in a portfolio,
+ * on a GPU by the law of time. */
+static bool is_served(const struct mmt_profile *profile, const struct mmt_caps *caps,
+                      const mmt_problem *kind)
 {
-    uint64_t right = 0;
-    int count = 0;
-
+    bool served = caps->kind == MMT_GPU && mmt_profile_model(profile, kind->type);
     for (size_t i = 0; i < profile->num_portfolio; i++)
-        right |= profile->portfolio[i].right;
+        served = served || profile->portfolio[i].right & mmt_kind_bit(kind);
+    return served;
+}
+
+/* The types and transposes that are asked for and served; returns how many. */
+static int list_kinds(const struct request *request, const struct mmt_profile *profile,
+                      const struct mmt_caps *caps, mmt_problem kinds[4 * MMT_NUM_TYPES])
+{
+    int count = 0;
     for (int type = 0; type < MMT_NUM_TYPES; type++)
         for (int transposes = 0; transposes < 4; transposes++) {
             mmt_problem kind = mmt_gemm_problem((mmt_type) type, 1, 1, 1);
             kind.trans_a = transposes / 2, kind.trans_b = transposes % 2;
-            if (right & mmt_kind_bit(&kind) &&
+            if (is_served(profile, caps, &kind) &&
                 (!request->types_given || request->types[type]))
                 kinds[count++] = kind;
         }
@@ -308,8 +311,7 @@ static int list_kinds(const struct request *request, const struct mmt_profile *p
 
 static void take_outcome(struct regrets *regrets, const struct outcome *out)
 {
-    regrets->portfolio[regrets->num_portfolio++] =
-        regret_of(out->selected, out->portfolio);
+    regrets->ranked[regrets->num_ranked++] = regret_of(out->selected, out->ranked);
     if (out->fresh > 0)
         regrets->fresh[regrets->num_fresh++] = regret_of(out->selected, out->fresh);
 }
@@ -320,13 +322,14 @@ static mmt_status do_shapes(const struct request *request, struct mmt_run *run,
 {
     mmt_problem kinds[4 * MMT_NUM_TYPES];
     struct dice dice = { .seed = (uint64_t) request->seed };
-    int num_kinds = list_kinds(request, profile, kinds);
+    int num_kinds = list_kinds(request, profile, &run->device.caps, kinds);
 
     if (!num_kinds)
-        return mmt_fail(err, MMT_ERROR_NOT_FOUND,
-                        "the profile has no portfolio of the types asked for; "
-                        "`mmtune --device %s` finds some",
-                        run->device.id);
+        return mmt_fail(
+            err, MMT_ERROR_NOT_FOUND,
+            "the profile knows nothing of other shapes of the types asked for; "
+            "`mmtune --device %s` times some",
+            run->device.id);
     report_head(request);
     for (int64_t i = 0; i < request->shapes && !mmt_pool_interrupts(); i++) {
         struct outcome out = { .problem = next_shape(&dice, profile, &run->device.caps,
@@ -343,7 +346,7 @@ static mmt_status do_shapes(const struct request *request, struct mmt_run *run,
             regrets->failed++;
         }
     }
-    report_regrets(request, "portfolio", regrets->portfolio, regrets->num_portfolio);
+    report_regrets(request, "ranking", regrets->ranked, regrets->num_ranked);
     report_regrets(request, "fresh search", regrets->fresh, regrets->num_fresh);
     return MMT_OK;
 }
@@ -372,23 +375,23 @@ static mmt_status prepare_regret(const struct request *request, struct mmt_run *
 static int run_regret(const struct request *request)
 {
     size_t room = (size_t) request->shapes;
-    struct regrets regrets = { .portfolio = calloc(room, sizeof(double)),
+    struct regrets regrets = { .ranked = calloc(room, sizeof(double)),
                                .fresh = calloc(room, sizeof(double)) };
     struct mmt_run run = { .pool.at_once = true };
     struct mmt_profile *profile = NULL;
     mmt_error err = { 0 };
     mmt_status status = MMT_OK;
 
-    if (!regrets.portfolio || !regrets.fresh)
+    if (!regrets.ranked || !regrets.fresh)
         status = mmt_fail(&err, MMT_ERROR_MEMORY, "no memory left for %zu shapes", room);
     if (status == MMT_OK)
         status = prepare_regret(request, &run, &profile, &err);
     if (status == MMT_OK)
         status = do_shapes(request, &run, profile, &regrets, &err);
-    const int measured = regrets.num_portfolio;
+    const int measured = regrets.num_ranked;
     mmt_regret_close(&run);
     mmt_profile_free(profile);
-    free(regrets.portfolio);
+    free(regrets.ranked);
     free(regrets.fresh);
     if (status != MMT_OK)
         return mmt_failed_or_usage("regret", &err);
