@@ -1,13 +1,13 @@
-/* Judges kernel selection from the portfolio by times that were recorded: no device is
- * needed.
+/* Judges kernel selection by times that were recorded: no device is needed.
  *
  *     replay_selection [--splits N] [--fitted SHAPES] [--regrets] TIMES.txt...
  *
  * A file has the times of kernels on shapes (tools/record_times.py makes one from
  * journals). Time and again some of the shapes are drawn to be fitted on, eight of them
- * as goals, as a run of the tuner has them; then the library selects for the others.
- * Prints its regret against the best kernel of the portfolio, and against the
- * best of all: mean and 95th percentile; and fails where the file's marks are missed. */
+ * as goals, as a run of the tuner has them. For the others the library selects: on a CPU
+ * from the portfolio; on a GPU the first of the file's kernels by the law of time.
+ * Prints the regret against the best that was timed: mean and 95th percentile; and fails
+ * where the file's marks are missed. */
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "costmodel/costmodel.h"
-#include "runtime/runtime.h"
+#include "runtime/select_internal.h"
 #include "tests/support/test.h"
 #include "tuner/model/fit.h"
 #include "tuner/measure/stats.h"
@@ -29,8 +29,7 @@ struct recorded {
     int num_kernels, num_shapes;
     struct mmt_caps caps;
     int fitted;      /* shapes, in each split */
-    double marks[4]; /* percent: mean and 95th percentile to portfolio, and to all; 0:
-                        none */
+    double marks[2]; /* percent: mean and 95th percentile; 0: none */
 };
 
 struct options {
@@ -40,10 +39,9 @@ struct options {
 
 /* What the splits of a file come to. */
 struct tally {
-    double portfolio[MOST_SPLITS * MOST_SHAPES], all[MOST_SPLITS * MOST_SHAPES];
+    double regrets[MOST_SPLITS * MOST_SHAPES];
     int count, num_portfolio;
-    double residual, error; /* sums: of the kernels', and of squares */
-    int errors;
+    double residual; /* a sum */
 };
 
 /* ---- reading --------------------------------------------------------------------- */
@@ -70,6 +68,7 @@ static struct mmt_caps h200(void)
         .architecture = "sm_90a",
         .backend = "cuda",
         .cache = 50 << 20,
+        .clock_khz = 1980000,
     };
 }
 
@@ -135,8 +134,7 @@ static bool read_times(const char *path, struct recorded *r)
         else if (!strncmp(line, "fitted ", 7))
             r->fitted = atoi(line + 7);
         else if (!strncmp(line, "marks ", 6))
-            sscanf(line + 6, "%lf %lf %lf %lf", &r->marks[0], &r->marks[1], &r->marks[2],
-                   &r->marks[3]);
+            sscanf(line + 6, "%lf %lf", &r->marks[0], &r->marks[1]);
     }
     fclose(file);
     return CHECK(r->num_kernels > 1 && r->fitted >= MMT_FIT_LEAST_SHAPES &&
@@ -214,59 +212,66 @@ static struct mmt_profile *fit(const struct recorded *r, const int *order)
     return profile;
 }
 
-static void print_regret(const struct recorded *r, int shape,
-                         const struct mmt_selection *selection, double took,
-                         double portfolio, double best)
+static void print_regret(const struct recorded *r, int shape, double expected, int kernel,
+                         int best)
 {
+    const double took = r->seconds[shape][kernel], least = r->seconds[shape][best];
     struct mmt_text text = { 0 };
     mmt_problem_print(&r->shapes[shape], &text);
-    mmt_text_addf(&text, ": %.2f of the portfolio's best, %.2f of the best; ",
-                  took / portfolio, took / best);
-    mmt_text_addf(&text, "%.2f us, expected %.2f, portfolio's best %.2f: ", took * 1e6,
-                  selection->seconds * 1e6, portfolio * 1e6);
-    mmt_config_print(&selection->config, &text);
+    mmt_text_addf(&text, ": %.2f us, expected %.2f, %.2f of the best: ", took * 1e6,
+                  expected * 1e6, took / least);
+    mmt_config_print(&r->kernels[kernel], &text);
+    mmt_text_add(&text, ", not ");
+    mmt_config_print(&r->kernels[best], &text);
     printf("%s\n", mmt_text_string(&text));
     mmt_text_finish(&text);
 }
 
-/* The best of the portfolio; what the model says of each goes into the tally. */
-static double best_of_portfolio(const struct recorded *r,
-                                const struct mmt_profile *profile, int shape,
-                                struct tally *tally)
+/* The first by the law of those that were timed. */
+static int select_by_law(const struct recorded *r, const struct mmt_profile *profile,
+                         int shape, double *expected)
 {
     const mmt_problem *problem = &r->shapes[shape];
-    double best = INFINITY;
-    for (size_t i = 0; i < profile->num_portfolio; i++) {
-        const struct mmt_portfolio_kernel *k = &profile->portfolio[i];
+    int first = r->num_kernels;
+    *expected = INFINITY;
+    for (int i = 0; i < r->num_kernels; i++) {
+        struct mmt_ranked next = { .config = r->kernels[i], .model = profile->models };
         struct mmt_bound bound;
-        double seconds = r->seconds[shape][find_kernel(r, &k->config)];
-        best = fmin(best, seconds);
-        if (isinf(seconds) || !mmt_bind(&k->config, problem, &r->caps, &bound))
+        if (isinf(r->seconds[shape][i]) ||
+            !mmt_bind(&next.config, problem, &r->caps, &bound))
             continue;
-        double error = log(mmt_cost_predict(&profile->models[0], k, &bound) / seconds);
-        tally->error += error * error;
-        tally->errors++;
+        const double seconds = mmt_expected_seconds(&next, &bound);
+        if (seconds < *expected)
+            first = i, *expected = seconds;
     }
-    return best;
+    return first;
 }
 
-static void judge_shape(const struct recorded *r, const struct options *o,
-                        const struct mmt_profile *profile, int shape, struct tally *tally)
+static int select_by_profile(const struct recorded *r, const struct mmt_profile *profile,
+                             int shape, double *expected)
 {
     struct mmt_selection selection;
     mmt_error err;
     CHECK_OK(mmt_select(profile, &r->shapes[shape], &r->caps, NULL, &selection, &err),
              err);
-    int selected = find_kernel(r, &selection.config);
-    double took = selected < r->num_kernels ? r->seconds[shape][selected] : INFINITY;
-    if (isinf(took)) /* selected, but never timed there: nobody knows */
-        return;
-    const double portfolio = fmin(best_of_portfolio(r, profile, shape, tally), took);
-    double best = r->seconds[shape][best_kernel(r, shape)];
-    tally->portfolio[tally->count] = took / portfolio - 1;
-    tally->all[tally->count++] = took / best - 1;
+    *expected = selection.seconds;
+    return find_kernel(r, &selection.config);
+}
+
+static void judge_shape(const struct recorded *r, const struct options *o,
+                        const struct mmt_profile *profile, int shape, struct tally *tally)
+{
+    double expected;
+    const int selected = r->caps.kind == MMT_GPU
+                             ? select_by_law(r, profile, shape, &expected)
+                             : select_by_profile(r, profile, shape, &expected);
+    if (selected == r->num_kernels || isinf(r->seconds[shape][selected]))
+        return; /* never timed there: nobody knows */
+    const int best = best_kernel(r, shape);
+    tally->regrets[tally->count++] =
+        r->seconds[shape][selected] / r->seconds[shape][best] - 1;
     if (o->regrets)
-        print_regret(r, shape, &selection, took, portfolio, best);
+        print_regret(r, shape, expected, selected, best);
 }
 
 static void split(const struct recorded *r, const struct options *o, struct tally *tally)
@@ -283,16 +288,15 @@ static void split(const struct recorded *r, const struct options *o, struct tall
 
 /* ---- all splits ------------------------------------------------------------------ */
 
-static void report(const char *against, double *regrets, int count, const double marks[2])
+static void report(double *regrets, int count, const double marks[2])
 {
     double sum = 0;
     for (int i = 0; i < count; i++)
         sum += regrets[i];
     double mean = 100 * sum / count,
            high = 100 * mmt_stats_quantile(regrets, count, 0.95);
-    printf("  regret to the best of %s: mean %.2f %%, 95th percentile %.1f %%, worst "
-           "%.0f %%\n",
-           against, mean, high, 100 * mmt_stats_quantile(regrets, count, 1));
+    printf("  regret: mean %.2f %%, 95th percentile %.1f %%, worst %.0f %%\n", mean, high,
+           100 * mmt_stats_quantile(regrets, count, 1));
     if (marks[0] > 0)
         CHECK(mean <= marks[0] && high <= marks[1]);
 }
@@ -313,12 +317,11 @@ static void judge(const char *path, const struct options *o)
         split(&recorded, o, &tally);
     printf("%s: %d kernels, %d shapes, %d of them fitted, %d times\n", path,
            recorded.num_kernels, recorded.num_shapes, recorded.fitted, o->splits);
-    printf("  %.1f in the portfolio, residual %.3f, error on other shapes %.3f, %d "
-           "selections\n",
+    printf("  %.1f in the portfolio, residual %.3f, %d selections\n",
            (double) tally.num_portfolio / o->splits, tally.residual / o->splits,
-           sqrt(tally.error / tally.errors), tally.count);
-    report("portfolio", tally.portfolio, tally.count, recorded.marks);
-    report("of all", tally.all, tally.count, recorded.marks + 2);
+           tally.count);
+    CHECK(tally.count >= o->splits);
+    report(tally.regrets, tally.count, recorded.marks);
 }
 
 int main(int argc, char **argv)
