@@ -288,8 +288,11 @@ static void describe_selection(const struct mmt_plan *plan, const mmt_profile *p
         break;
     case MMT_SELECTION_LAW:
         mmt_text_addf(text,
-                      "by arithmetic the fastest, about %.1f us: %s; `mmtune --device "
-                      "%s` would tune it",
+                      "by arithmetic %s, about %.1f us: %s; `mmtune --device %s` would "
+                      "tune it",
+                      selection->compiled
+                          ? "within 3 % of the fastest, and compiled already"
+                          : "the fastest",
                       selection->seconds * 1e6, nothing_tuned(profile), plan->device->id);
         break;
     case MMT_SELECTION_NEAREST:

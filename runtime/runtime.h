@@ -121,7 +121,8 @@ struct mmt_selection {
     int compared;                     /* how many kernels were compared; 0: unknown */
     double residual; /* for MMT_SELECTION_COST: the usual error of its cost, as a part */
     int layer;       /* of the profile's, from which the kernel is; -1: of none */
-    bool settled;    /* for MMT_SELECTION_LAW: by mmt_select_built */
+    bool settled;    /* for MMT_SELECTION_LAW: by mmt_select_built, */
+    bool compiled;   /* which took it as it is compiled, and another is not */
 };
 
 /* What a program asks of a kernel besides the right answer. */

@@ -119,6 +119,7 @@ static void prefer_built(mmt_device *device, const struct mmt_profile *profile,
         if (is_built(device, &ranked[i].config, problem, caps, aligned_only)) {
             selection->config = ranked[i].config;
             selection->seconds = ranked[i].seconds;
+            selection->compiled = true;
             return;
         }
 }

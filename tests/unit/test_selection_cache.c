@@ -154,7 +154,7 @@ static bool second_is_taken(mmt_device *device, const mmt_problem *problem, bool
              err);
     CHECK_EQ_INT(chosen.why, MMT_SELECTION_LAW);
     CHECK(mmt_config_equal(&chosen.config, &ranked[as_good].config));
-    CHECK(chosen.seconds == ranked[as_good].seconds);
+    CHECK(chosen.seconds == ranked[as_good].seconds && chosen.compiled == as_good);
     compile(device, &ranked[0].config, problem);
     CHECK_OK(mmt_select_built(device, NULL, problem, of, NULL, false, &again, &err), err);
     CHECK(is_same(&again, &chosen)); /* a program's plans of a problem are alike */
