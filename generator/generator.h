@@ -60,9 +60,6 @@ bool mmt_config_in_slices(const struct mmt_config *config, mmt_type type);
 /* Its work; a knob that is auto counts as 1. */
 struct mmt_work mmt_config_work(const struct mmt_config *config, mmt_type type);
 
-/* How often it goes through k. */
-int mmt_config_passes(const struct mmt_config *config, mmt_type type);
-
 /* A resolved configuration as its sources see it; and whether two that see the same share
  * their sources, whatever their launches are. */
 struct mmt_config mmt_config_in_text(const struct mmt_config *resolved);

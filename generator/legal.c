@@ -55,11 +55,6 @@ struct mmt_work mmt_config_work(const struct mmt_config *config, mmt_type type)
     return template->work(counted.values, type);
 }
 
-int mmt_config_passes(const struct mmt_config *config, mmt_type type)
-{
-    return config->template->passes ? config->template->passes(config->values, type) : 1;
-}
-
 struct mmt_config mmt_config_resolve(const struct mmt_config *config,
                                      const mmt_problem *problem,
                                      const struct mmt_caps *caps)

@@ -173,9 +173,6 @@ struct mmt_template {
     void (*launch)(const int *v, const mmt_problem *problem, const struct mmt_caps *caps,
                    struct mmt_launches *out);
 
-    /* Optional. How often a kernel goes through k; where absent, once. */
-    int (*passes)(const int *v, mmt_type type);
-
     /* Optional. Cycles that these values should take for a problem, rates.launch apart,
      * where a template counts them itself. 0: nothing is known of such a device. */
     double (*cycles)(const int *v, const mmt_problem *problem,

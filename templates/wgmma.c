@@ -319,7 +319,6 @@ const struct mmt_template mmt_template_wgmma = {
     .tile = wgmma_tile,
     .work = wgmma_work,
     .launch = mmt_wgmma_launch,
-    .passes = passes,
     .cycles = mmt_wgmma_cycles,
     .alignment = wgmma_alignment,
     .define = wgmma_define,
