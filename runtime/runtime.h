@@ -121,8 +121,7 @@ struct mmt_selection {
     int compared;                     /* how many kernels were compared; 0: unknown */
     double residual; /* for MMT_SELECTION_COST: the usual error of its cost, as a part */
     int layer;       /* of the profile's, from which the kernel is; -1: of none */
-    bool settled;    /* for MMT_SELECTION_LAW: by mmt_select_built, */
-    bool compiled;   /* which took it as it is compiled, and another is not */
+    bool compiled;   /* taken as it is compiled, where the first is not */
 };
 
 /* What a program asks of a kernel besides the right answer. */
@@ -132,8 +131,6 @@ struct mmt_terms {
     const struct mmt_config *refused; /* by the driver: resolved, passed over */
     int num_refused;
     const struct mmt_bundled *in; /* the only kernels that there are; NULL: any */
-    bool common; /* of what templates name, starting points alone, which many problems
-                  * share; so it is with `in` */
 };
 
 /* Selects for a normalised problem: by its entry, by a range that holds it, by the model,
@@ -191,7 +188,14 @@ struct mmt_ranked {
     int layer;                                 /* of the profile's; -1: of none */
 };
 
+/* Seconds that a ranked kernel, bound, is expected to take, by its model or the law. */
+double mmt_expected_seconds(const struct mmt_ranked *ranked,
+                            const struct mmt_bound *bound);
+
 enum { MMT_MOST_RANKED = 32 };
+
+/* Whether the law of time is known for the problem on such a device. */
+bool mmt_has_law(const mmt_problem *problem, const struct mmt_caps *caps);
 
 /* The kernels that should be the fastest, the first of them first; returns how many: on a
  * GPU of all that templates name, by the law of time; on a CPU of the portfolio. This is

@@ -81,7 +81,7 @@ static mmt_status fail_outside(const mmt_problem *problem, const struct mmt_caps
     return MMT_ERROR_UNSUPPORTED;
 }
 
-static bool has_law(const mmt_problem *problem, const struct mmt_caps *caps)
+bool mmt_has_law(const mmt_problem *problem, const struct mmt_caps *caps)
 {
     return caps->kind == MMT_GPU && caps->sms && problem->op == MMT_GEMM;
 }
@@ -93,7 +93,7 @@ static int rank(const struct mmt_profile *profile, const mmt_problem *problem,
                 const struct mmt_caps *caps, const struct mmt_terms *terms, bool all,
                 struct mmt_ranked ranked[MMT_MOST_RANKED])
 {
-    if (has_law(problem, caps))
+    if (mmt_has_law(problem, caps))
         return mmt_rank_by_law(profile, problem, caps, terms, ranked);
     const int count = mmt_rank_by_model(profile, problem, caps, terms, ranked);
     const struct mmt_entry *near = count ? mmt_find_telling(profile, problem) : NULL;

@@ -25,10 +25,6 @@ bool mmt_is_usable(const struct mmt_config *config, const mmt_problem *problem,
 /* ---- ranking -------------------------------------------------------------------------
  */
 
-/* Seconds that a ranked kernel, bound, is expected to take, by its model or the law. */
-double mmt_expected_seconds(const struct mmt_ranked *ranked,
-                            const struct mmt_bound *bound);
-
 /* Puts one into its place among so many (select_model.c). */
 void mmt_insert_ranked(struct mmt_ranked *ranked, int count,
                        const struct mmt_ranked *next);

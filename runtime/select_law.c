@@ -44,6 +44,11 @@ static void add(struct ranking *r, const struct mmt_config *config, int layer)
     insert(r, &next);
 }
 
+static bool is_in_bundle(const struct ranking *r)
+{
+    return r->terms && r->terms->in;
+}
+
 /* ---- what templates name ----------------------------------------------------------- */
 
 /* How many a template is asked for. */
@@ -52,10 +57,8 @@ enum { NAMED = 24 };
 static bool add_named(struct ranking *r, const struct mmt_template *template)
 {
     struct mmt_candidate list[NAMED];
-    const bool common = r->terms && (r->terms->common || r->terms->in);
-    const int named = template->candidates && !common
-                          ? template->candidates(r->problem, r->caps, list, NAMED)
-                          : 0;
+    const int named =
+        template->candidates ? template->candidates(r->problem, r->caps, list, NAMED) : 0;
     for (int i = 0; i < named; i++) {
         const double cycles = list[i].cycles + template->rates.launch;
         struct mmt_ranked next = { .config.template = template,
@@ -109,11 +112,14 @@ static void add_seed(struct ranking *r, const struct mmt_template *template, int
     }
 }
 
+/* A bundle may have starting points of what names others. */
 static void add_template(struct ranking *r, const struct mmt_template *template)
 {
-    if (mmt_config_meant(template, r->problem, r->caps) && !add_named(r, template))
-        for (int s = 0; s < template->num_seeds; s++)
-            add_seed(r, template, s);
+    if (!mmt_config_meant(template, r->problem, r->caps))
+        return;
+    const bool named = add_named(r, template);
+    for (int s = 0; s < template->num_seeds && !(named && !is_in_bundle(r)); s++)
+        add_seed(r, template, s);
 }
 
 /* ---- what a bundle has besides ----------------------------------------------------- */
@@ -153,7 +159,7 @@ int mmt_rank_by_law(const struct mmt_profile *profile, const mmt_problem *proble
                     struct mmt_ranked ranked[MMT_MOST_RANKED])
 {
     struct ranking r = { problem, caps, terms, ranked, 0 };
-    if (profile && terms && terms->in)
+    if (profile && is_in_bundle(&r))
         add_portfolio(&r, profile);
     for (int t = 0; mmt_templates[t]; t++)
         if (!mmt_templates[t]->last_resort)

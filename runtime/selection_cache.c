@@ -13,6 +13,7 @@ struct key {
     mmt_problem problem;
     size_t max_workspace;
     bool strict_f32;
+    bool built; /* of mmt_select_built */
 };
 
 enum { PLACES = 512 };
@@ -44,14 +45,15 @@ static bool is_same(const struct key *a, const struct key *b)
 {
     return a->edition == b->edition && a->caps.high == b->caps.high &&
            a->caps.low == b->caps.low && a->max_workspace == b->max_workspace &&
-           a->strict_f32 == b->strict_f32 && mmt_problem_equal(&a->problem, &b->problem);
+           a->strict_f32 == b->strict_f32 && a->built == b->built &&
+           mmt_problem_equal(&a->problem, &b->problem);
 }
 
 static unsigned place_of(const struct key *key)
 {
     const mmt_problem *p = &key->problem;
-    const int64_t told[] = { p->m,   p->n,          p->k,       p->batch,
-                             p->lda, (int) p->type, p->trans_a, p->trans_b };
+    const int64_t told[] = { p->m,          p->n,       p->k,       p->batch,  p->lda,
+                             (int) p->type, p->trans_a, p->trans_b, key->built };
     return (unsigned) (mmt_hash_add(mmt_hash_start(), told, sizeof told).low % PLACES);
 }
 
@@ -66,20 +68,24 @@ static void keep(const struct key *key, const struct mmt_selection *selection)
     pthread_mutex_unlock(&lock);
 }
 
+static bool recall(const struct key *key, struct mmt_selection *out)
+{
+    const unsigned at = place_of(key);
+    pthread_mutex_lock(&lock);
+    const bool known = key->edition && is_same(&places[at].key, key);
+    if (known)
+        *out = places[at].selection;
+    pthread_mutex_unlock(&lock);
+    return known;
+}
+
 mmt_status mmt_select_cached(const struct mmt_profile *profile,
                              const mmt_problem *problem, const struct mmt_caps *caps,
                              const struct mmt_terms *terms, struct mmt_selection *out,
                              mmt_error *err)
 {
     const struct key key = key_of(profile, problem, caps, terms);
-    const unsigned at = place_of(&key);
-
-    pthread_mutex_lock(&lock);
-    const bool known = key.edition && is_same(&places[at].key, &key);
-    if (known)
-        *out = places[at].selection;
-    pthread_mutex_unlock(&lock);
-    if (known)
+    if (recall(&key, out))
         return MMT_OK;
     const mmt_status status = mmt_select(profile, problem, caps, terms, out, err);
     if (!status)
@@ -129,13 +135,15 @@ mmt_status mmt_select_built(mmt_device *device, const struct mmt_profile *profil
                             const struct mmt_terms *terms, bool aligned_only,
                             struct mmt_selection *out, mmt_error *err)
 {
+    struct key key = key_of(profile, problem, caps, terms);
+    key.built = true;
+    if (recall(&key, out))
+        return MMT_OK;
     const mmt_status status = mmt_select_cached(profile, problem, caps, terms, out, err);
     const bool in_bundle = terms && terms->in;
-    if (status || out->settled || in_bundle || out->why != MMT_SELECTION_LAW)
+    if (status || in_bundle || out->why != MMT_SELECTION_LAW)
         return status;
     prefer_built(device, profile, problem, caps, terms, aligned_only, out);
-    out->settled = true;
-    const struct key key = key_of(profile, problem, caps, terms);
     keep(&key, out);
     return MMT_OK;
 }

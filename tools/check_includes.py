@@ -38,7 +38,7 @@ MODULES = {
     "tuner/report": ["tuner/bench", "tuner/common", "tuner/journal", "tuner/measure", "tuner/model"] + BELOW,
     "tuner/tune": ["tuner/bench", "tuner/common", "tuner/journal", "tuner/measure", "tuner/model",
                    "tuner/search", "tuner/worker"] + BELOW,
-    "tuner/bundle": ["tuner/common"] + BELOW,
+    "tuner/bundle": ["tuner/common", "tuner/model"] + BELOW,
     "studies": ["examples", "tuner/common"] + BELOW,
     "tuner/cli": ["studies", "tuner/bench", "tuner/bundle", "tuner/common", "tuner/journal", "tuner/measure", "tuner/model",
                   "tuner/report", "tuner/search", "tuner/tune", "tuner/verify", "tuner/worker"] + BELOW,

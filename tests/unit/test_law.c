@@ -7,6 +7,7 @@
 #include "runtime/select_internal.h"
 #include "tests/support/hopper_caps.h"
 #include "tests/support/test.h"
+#include "tuner/bundle/make.h"
 #include "tuner/model/fit.h"
 
 enum { SHAPES = 200 };
@@ -205,6 +206,61 @@ static void test_learning(void)
     mmt_profile_free(profile);
 }
 
+/* ---- the few of a bundle ----------------------------------------------------------- */
+
+/* The least that a bundle's kernels are expected to take. */
+static double expect_best(const struct mmt_profile *bundle, const mmt_problem *problem)
+{
+    double best = INFINITY;
+    for (size_t i = 0; i < bundle->num_portfolio; i++) {
+        const struct mmt_ranked ranked = { .config = bundle->portfolio[i].config };
+        struct mmt_bound bound;
+        if (bundle->portfolio[i].right & mmt_kind_bit(problem) &&
+            mmt_bind(&ranked.config, problem, &bundle->caps, &bound))
+            best = fmin(best, mmt_expected_seconds(&ranked, &bound));
+    }
+    return best;
+}
+
+/* For shapes that they were not chosen by, the mean loss to the first of all that there
+ * are; INFINITY where one has no kernel. */
+static double loss_of(const struct mmt_profile *bundle, const mmt_problem *kind)
+{
+    enum { CHOSEN_BY = 300 };
+    static mmt_problem shapes[CHOSEN_BY + SHAPES];
+    double sum = 0;
+    mmt_fit_shapes(kind, 1e12, shapes, CHOSEN_BY + SHAPES);
+    for (int i = CHOSEN_BY; i < CHOSEN_BY + SHAPES; i++) {
+        struct mmt_ranked ranked[MMT_MOST_RANKED];
+        mmt_select_rank(NULL, &shapes[i], &bundle->caps, NULL, ranked);
+        sum += expect_best(bundle, &shapes[i]) / ranked->seconds - 1;
+    }
+    return sum / SHAPES;
+}
+
+static void test_bundled(void)
+{
+    mmt_problem kinds[] = { mmt_gemm_problem(MMT_BF16, 64, 64, 64),
+                            mmt_gemm_problem(MMT_F16, 64, 64, 64),
+                            mmt_gemm_problem(MMT_F32, 64, 64, 64) };
+    enum { KINDS = sizeof kinds / sizeof *kinds };
+    const struct mmt_bundle_problems problems = { kinds, KINDS };
+    struct mmt_profile *bundle = mmt_profile_create();
+    mmt_error err;
+    bundle->caps = hopper_caps(132);
+    for (int i = 0; i < KINDS; i++) {
+        kinds[i].trans_b = 1;
+        CHECK_OK(mmt_problem_normalise(&kinds[i], &kinds[i], &err), err);
+    }
+    CHECK_OK(mmt_bundle_choose(bundle, &problems, &err), err);
+    CHECK(bundle->num_portfolio > 8 && bundle->num_portfolio <= 3 * MMT_FIT_MOST_KERNELS);
+    for (int i = 0; i < KINDS; i++)
+        CHECK(loss_of(bundle, &kinds[i]) < 0.1);
+    kinds[0].trans_a = 1; /* nothing was chosen for it */
+    CHECK(isinf(loss_of(bundle, &kinds[0])));
+    mmt_profile_free(bundle);
+}
+
 int main(void)
 {
     const struct mmt_caps cards[] = { hopper_caps(132), card("sm_80", 80),
@@ -212,6 +268,7 @@ int main(void)
                                       by_opencl() };
     test_parts();
     test_learning();
+    test_bundled();
     for (size_t i = 0; i < sizeof cards / sizeof *cards; i++)
         test_choices(NULL, &cards[i]);
     test_installed("cuda-nvidia-h200.json");

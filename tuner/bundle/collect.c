@@ -151,6 +151,12 @@ static mmt_status add_problem(const struct collecting *c, const mmt_problem *pro
     return status;
 }
 
+/* By mmt_bundle_choose, or as a model chooses of it. */
+static bool has_portfolio(const struct collecting *c, const mmt_problem *problem)
+{
+    return mmt_has_law(problem, c->caps) || mmt_profile_model_for(c->profile, problem);
+}
+
 /* ---- any other shape -------------------------------------------------------------- */
 
 /* Values that are resolved for a problem depend on its sides: of these, each with each,
@@ -189,20 +195,17 @@ static bool make_sample(const mmt_problem *kind, int64_t m, int64_t n, int64_t k
 /* Each form that a portfolio's kernel takes for the problem, packed and with odd rows. */
 static mmt_status add_forms(const struct collecting *c, const mmt_problem *sample)
 {
-    const struct mmt_model *model =
-        c->profile ? mmt_profile_model_for(c->profile, sample) : NULL;
     mmt_status status = MMT_OK;
-
-    for (size_t i = 0; model && i < c->profile->num_portfolio && !status; i++) {
+    for (size_t i = 0;
+         has_portfolio(c, sample) && i < c->profile->num_portfolio && !status; i++) {
         const struct mmt_portfolio_kernel *kernel = &c->profile->portfolio[i];
-        if (kernel->family == model->family && kernel->layer == model->layer &&
-            kernel->right & mmt_kind_bit(sample))
+        if (kernel->right & mmt_kind_bit(sample))
             status = add_form(c, &kernel->config, sample);
     }
     return status;
 }
 
-/* Where no kernel of a portfolio serves, plans take defaults: of those the ones that most
+/* Where there is no portfolio, plans take defaults: of those the ones that most
  * samples take are inside, for all. */
 enum { MOST_TALLIED = 256, MOST_DEFAULTS = 8 };
 
@@ -219,11 +222,10 @@ struct tally {
 static void count_default(const struct collecting *c, const mmt_problem *sample,
                           struct tally *tally)
 {
-    const struct mmt_terms common = { .max_workspace = SIZE_MAX, .common = true };
     struct mmt_selection selection;
     int i = 0;
-    if ((c->profile && mmt_profile_model_for(c->profile, sample)) ||
-        mmt_select(NULL, sample, c->caps, &common, &selection, NULL))
+    if (has_portfolio(c, sample) ||
+        mmt_select(NULL, sample, c->caps, NULL, &selection, NULL))
         return;
     while (i < tally->count &&
            !mmt_config_equal(&tally->list[i].config, &selection.config))

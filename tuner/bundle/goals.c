@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "costmodel/costmodel.h"
 #include "tuner/bundle/make.h"
 
 /* ---- profiles -------------------------------------------------------------------- */
@@ -102,22 +103,30 @@ static mmt_status copy_tuned(const struct mmt_profile *from,
     return status;
 }
 
-/* The portfolios that serve the kinds of the problems: one of each family is stored, as a
- * file has no layers. */
-static mmt_status copy_portfolios(const struct mmt_profile *from,
-                                  const struct mmt_bundle_problems *problems,
-                                  struct mmt_profile *to, mmt_error *err)
+/* On a GPU what corrects the law; else what fits a portfolio. */
+static const struct mmt_model *find_model(const struct mmt_profile *from, mmt_type family)
+{
+    return from->caps.kind == MMT_GPU
+               ? mmt_profile_law_model(from, family, MMT_LAW_EDITION)
+               : mmt_profile_model(from, family);
+}
+
+/* The models that serve the kinds of the problems, and their portfolios: one of each
+ * family is stored, as a file has no layers. */
+static mmt_status copy_models(const struct mmt_profile *from,
+                              const struct mmt_bundle_problems *problems,
+                              struct mmt_profile *to, mmt_error *err)
 {
     mmt_status status = MMT_OK;
     for (size_t i = 0; i < from->num_models && !status; i++) {
         const struct mmt_model *model = &from->models[i];
         if (has_family(problems, model->family) &&
-            mmt_profile_model(from, model->family) == model)
+            find_model(from, model->family) == model)
             status = mmt_profile_add_model(to, model, err);
         else
             continue;
         for (size_t j = 0; j < from->num_portfolio && !status; j++)
-            if (from->portfolio[j].family == model->family &&
+            if (!model->law && from->portfolio[j].family == model->family &&
                 from->portfolio[j].layer == model->layer)
                 status = mmt_profile_add_portfolio_kernel(to, &from->portfolio[j], err);
     }
@@ -143,7 +152,7 @@ static struct mmt_profile *copy_profile(const struct mmt_profile *from,
         to->roofline = from->roofline;
         status = copy_tuned(from, problems, to, err);
         if (!status)
-            status = copy_portfolios(from, problems, to, err);
+            status = copy_models(from, problems, to, err);
     }
     if (!status)
         return to;
@@ -194,6 +203,8 @@ static mmt_status add_goal(const struct mmt_bundle_options *options,
         goal.profile = copy_profile(profile, caps, &goal.problems, err);
         status = goal.profile ? MMT_OK : err->status;
     }
+    if (!status)
+        status = mmt_bundle_choose(goal.profile, &goal.problems, err);
     if (!status)
         status = mmt_bundle_collect(goal.profile, &goal.profile->caps, &goal.problems,
                                     &goal.needs, err);

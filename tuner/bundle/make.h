@@ -32,6 +32,12 @@ mmt_status mmt_bundle_list(const struct mmt_bundle_options *options,
                            const struct mmt_caps *caps, const struct mmt_profile *profile,
                            struct mmt_bundle_problems *out, mmt_error *err);
 
+/* Fills the portfolio of a profile whose device has a law of time: for each type and
+ * transposes of products that are listed, up to MMT_FIT_MOST_KERNELS kernels for all other
+ * shapes. */
+mmt_status mmt_bundle_choose(struct mmt_profile *profile,
+                             const struct mmt_bundle_problems *problems, mmt_error *err);
+
 /* A kernel that a target needs. */
 struct mmt_bundle_need {
     struct mmt_config config; /* resolved, as its source sees it */
