@@ -53,7 +53,8 @@ static void print_why(const struct mmt_selection *selection, const char *foreign
                       selection->residual * 100);
         break;
     case MMT_SELECTION_LAW:
-        mmt_text_addf(text, "by arithmetic the fastest of all kernels: about %.1f us",
+        mmt_text_addf(text,
+                      "by the law of time the fastest of all kernels: about %.1f us",
                       selection->seconds * 1e6);
         break;
     case MMT_SELECTION_NEAREST:

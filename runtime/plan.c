@@ -259,11 +259,6 @@ static mmt_status select_and_build(struct mmt_plan *plan, const mmt_profile *pro
                : status;
 }
 
-static const char *nothing_tuned(const mmt_profile *profile)
-{
-    return profile ? "the profile has nothing that serves it" : "there is no profile";
-}
-
 static void describe_selection(const struct mmt_plan *plan, const mmt_profile *profile,
                                const char *foreign, struct mmt_text *text)
 {
@@ -288,12 +283,12 @@ static void describe_selection(const struct mmt_plan *plan, const mmt_profile *p
         break;
     case MMT_SELECTION_LAW:
         mmt_text_addf(text,
-                      "by arithmetic %s, about %.1f us: %s; `mmtune --device %s` would "
+                      "by the law of time %s, about %.1f us; `mmtune --device %s` would "
                       "tune it",
                       selection->compiled
                           ? "within 3 % of the fastest, and compiled already"
                           : "the fastest",
-                      selection->seconds * 1e6, nothing_tuned(profile), plan->device->id);
+                      selection->seconds * 1e6, plan->device->id);
         break;
     case MMT_SELECTION_NEAREST:
         mmt_text_add(text, "tuned for the nearest problem, ");
@@ -301,7 +296,9 @@ static void describe_selection(const struct mmt_plan *plan, const mmt_profile *p
         break;
     case MMT_SELECTION_DEFAULT:
         mmt_text_addf(text, "a default: %s; `mmtune --device %s` would tune it",
-                      nothing_tuned(profile), plan->device->id);
+                      profile ? "the profile has nothing that serves it"
+                              : "there is no profile",
+                      plan->device->id);
         break;
     case MMT_SELECTION_GIVEN:
         mmt_text_add(text, "named by the caller");

@@ -40,6 +40,16 @@ static bool is_over(const struct window *w)
 
 /* ---- which kernels ----------------------------------------------------------------- */
 
+/* The profile whose model programs will have. */
+static const struct mmt_profile *find_teller(const struct mmt_run *run, mmt_type type)
+{
+    const struct mmt_profile *own = run->files.profile, *others = run->files.layers;
+    const struct mmt_model *mine = mmt_profile_law_model(own, type, MMT_LAW_EDITION);
+    const struct mmt_model *theirs =
+        others ? mmt_profile_law_model(others, type, MMT_LAW_EDITION) : NULL;
+    return theirs && (!mine || theirs->shapes > mine->shapes) ? others : own;
+}
+
 static bool is_new(const struct mmt_run *run, const mmt_problem *problem,
                    const struct mmt_config *config)
 {
@@ -54,7 +64,7 @@ static void list_kernels(struct window *w, int shape)
 {
     const mmt_problem *problem = &w->shapes[shape];
     struct mmt_ranked ranked[MMT_MOST_RANKED];
-    const int count = mmt_select_rank(w->run->files.profile, problem,
+    const int count = mmt_select_rank(find_teller(w->run, problem->type), problem,
                                       &w->run->device.caps, NULL, ranked);
     const int places[FURTHER] = { FIRST + shape % 5, FIRST + 6 + shape % 11 };
     struct item *items = w->items[shape % AHEAD];
@@ -229,16 +239,6 @@ static int list_kinds(const struct mmt_run *run, mmt_problem kinds[KINDS],
 
 /* Of the time, for compilers alone. */
 static const double building = 0.2;
-
-/* The profile whose model programs will have. */
-static const struct mmt_profile *find_teller(const struct mmt_run *run, mmt_type type)
-{
-    const struct mmt_profile *own = run->files.profile, *others = run->files.layers;
-    const struct mmt_model *mine = mmt_profile_law_model(own, type, MMT_LAW_EDITION);
-    const struct mmt_model *theirs =
-        others ? mmt_profile_law_model(others, type, MMT_LAW_EDITION) : NULL;
-    return theirs && (!mine || theirs->shapes > mine->shapes) ? others : own;
-}
 
 /* Waits until a compiler has it. */
 static void build(struct mmt_run *run, const mmt_problem *problem, double ends)
