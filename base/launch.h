@@ -23,6 +23,7 @@
  *   MMT_ARG_BATCH         int: the matrices of this launch, for kernels of which a block
  *                         computes several
  *   MMT_ARG_SPLITS         int: the launch's `splits`, for a kernel that adds them up
+ *   MMT_ARG_TILE          int, int, int: the launch's `tile`
  *   MMT_ARG_TENSOR_MAP_A, _B, _C const __grid_constant__ struct of 128 bytes, aligned to
  * 64: what TMA of newer NVIDIA cards is told of the matrix as it is stored, in three
  * dimensions: along a row, down the rows, the batch. The launch states the box that it
@@ -45,6 +46,7 @@ enum mmt_arg {
     MMT_ARG_SECOND,
     MMT_ARG_BATCH,
     MMT_ARG_SPLITS,
+    MMT_ARG_TILE,
     MMT_ARG_TENSOR_MAP_A,
     MMT_ARG_TENSOR_MAP_B,
     MMT_ARG_TENSOR_MAP_C,
@@ -87,6 +89,7 @@ struct mmt_launch {
     struct mmt_box box[3];      /* of A, B and C, where there are maps of them */
     unsigned edge_blocks; /* of its blocks along x, those that pack an operand's edge */
     int splits;           /* of k, whose sums are in the workspace: MMT_ARG_SPLITS */
+    int tile[3];          /* of a block, along m, n and k: MMT_ARG_TILE */
     int64_t tiles;   /* of C, where persistent blocks share them and cut the last of them
                       * along k into equal runs; else 0 */
     bool persistent; /* a block computes one tile after another, so that the grid may
@@ -101,10 +104,7 @@ struct mmt_launch {
 struct mmt_launches {
     int count;
     struct mmt_launch launch[MMT_MAX_LAUNCHES];
-    size_t workspace;   /* bytes, shared by all launches of the execution */
-    int tile_m, tile_n; /* what a block computes of C, it computes in whole tiles of that
-                         * size, also where C ends within one; 0: element by element, or
-                         * all of a block's share */
+    size_t workspace; /* bytes, shared by all launches of the execution */
 };
 
 #endif

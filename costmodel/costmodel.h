@@ -1,6 +1,6 @@
-/* What a kernel puts on the device, and what that should take: before anything was
- * measured (estimate.c), and by a model that was fitted (predict.c).
- * docs/lab/cost-model.md derives it; tuner/model/boost.c fits the model. */
+/* What a kernel puts on the device (load.c), what that should take by the law of time
+ * (estimate.c), and how a model that was fitted corrects it (predict.c). docs/lab/law.md
+ * derives it; tuner/model/fit.c fits the model. */
 #ifndef MMT_COSTMODEL_COSTMODEL_H
 #define MMT_COSTMODEL_COSTMODEL_H
 
@@ -12,10 +12,6 @@ struct mmt_load {
     double grid;      /* blocks of the launch that multiplies */
     double blocks;    /* of these, on the busiest multiprocessor */
     double outputs;   /* elements of C in these blocks, on average */
-    double padded;    /* the same rounded up to whole tiles, where a kernel computes
-                       * whole tiles; else 0 */
-    double edge;      /* of these, elements of tiles that C's last column cuts */
-    double a, b;      /* on a CPU, elements of A and of B for one core; else 0 */
     double steps;     /* of each of these blocks along k, whatever tiles they belong to */
     double bytes;     /* least traffic to memory */
     double workspace; /* bytes */
@@ -37,9 +33,9 @@ int mmt_cost_element(const struct mmt_config *config, mmt_type type);
  * C, and what adds partial sums up comes later. */
 const struct mmt_launch *mmt_cost_multiplying(const struct mmt_launches *launches);
 
-/* What a configuration should take, before anything was built: from its launch alone, in
- * cycles, roughly; on a CPU, in units of its own template. Above 0; the problem is
- * normalised, and the configuration serves it. */
+/* What a configuration should take by the law of time (docs/lab/law.md), in cycles:
+ * before anything was built, from its launches alone. Above 0; the problem is normalised,
+ * and the configuration serves it. */
 double mmt_cost_estimate(const struct mmt_config *config, const mmt_problem *problem,
                          const struct mmt_caps *caps);
 
@@ -48,11 +44,7 @@ double mmt_cost_estimate(const struct mmt_config *config, const mmt_problem *pro
 double mmt_cost_estimate_bound(const struct mmt_bound *bound);
 double mmt_cost_estimate_load(const struct mmt_bound *bound, const struct mmt_load *load);
 
-/* Grows with each change of what the law expects or of the features: a model corrects the
- * law of its own edition alone. */
-enum { MMT_LAW_EDITION = 1 };
-
-/* What so many cycles of an estimate take on a GPU. */
+/* Seconds of so many cycles of an estimate. */
 double mmt_cost_seconds(double cycles, const struct mmt_caps *caps);
 
 struct mmt_load mmt_cost_load(const struct mmt_bound *bound);
@@ -60,23 +52,13 @@ struct mmt_load mmt_cost_load(const struct mmt_bound *bound);
 /* A bound configuration, as a model sees it. */
 struct mmt_view {
     double estimate; /* as mmt_cost_estimate_bound */
-    double
-        terms[MMT_NUM_TERMS]; /* what those of a kernel's base cost are multiplied by */
     float features[MMT_NUM_FEATURES];
 };
 
 /* Takes some microseconds, and allocates nothing. */
 struct mmt_view mmt_cost_view(const struct mmt_bound *bound);
 
-/* Seconds of a kernel's base cost, uncorrected; above 0. */
-double mmt_cost_base(const double terms[MMT_NUM_TERMS], const struct mmt_view *view);
-
-/* The natural logarithm of the factor by which the model's trees correct a base cost. */
+/* The natural logarithm of the factor by which the model's trees correct the law. */
 double mmt_cost_correction(const struct mmt_model *model, const struct mmt_view *view);
-
-/* Seconds that a kernel of the model's family, bound, is expected to take. */
-double mmt_cost_predict(const struct mmt_model *model,
-                        const struct mmt_portfolio_kernel *kernel,
-                        const struct mmt_bound *bound);
 
 #endif

@@ -8,17 +8,18 @@ static double or_else(int value, double otherwise)
     return value > 0 ? value : otherwise;
 }
 
-/* ---- a CPU: work of the busiest core, by how well a register tile feeds it --------- */
+/* ---- a CPU: cycles of the busiest core --------------------------------------------- */
 
-/* A core has one block at a time. */
+/* Of kernels that were not written for one: a multiplication by itself, which a block of
+ * several threads and neighbours share; around a block, and a launch. */
 static double on_cpu(const struct mmt_load *load, double threads, double k,
                      const struct mmt_caps *caps)
 {
-    double outputs = fmax(load->outputs / (load->blocks * threads), 1);
-    double warps = threads / fmax(caps->warp, 1);
-    double reuse = sqrt(outputs) / (sqrt(outputs) + 1.5);
-    return load->outputs * k / (reuse * fmin(1, warps / 8)) +
-           load->workspace / fmax(caps->sms, 1);
+    static const double alone = 2.5, around = 500, launch = 20000;
+    const double outputs = fmax(load->outputs / (load->blocks * threads), 1);
+    const double reuse = sqrt(outputs) / (sqrt(outputs) + 1.5);
+    return load->outputs * k * alone / reuse + load->blocks * around +
+           load->workspace / fmax(caps->sms, 1) + load->launches * launch;
 }
 
 /* ---- a GPU: cycles of the busiest multiprocessor ----------------------------------- */
@@ -135,10 +136,10 @@ static double on_gpu(const struct share *s, const struct mmt_load *load,
 double mmt_cost_estimate_load(const struct mmt_bound *bound, const struct mmt_load *load)
 {
     const double k = fmax((double) bound->problem->k, 1);
-    if (bound->caps->kind == MMT_CPU)
-        return on_cpu(load, load->threads, k, bound->caps);
     if (load->cycles > 0)
         return load->cycles + rates_of(bound->config.template)->launch;
+    if (bound->caps->kind == MMT_CPU)
+        return on_cpu(load, load->threads, k, bound->caps);
     const struct share s = share_of(bound, load);
     return on_gpu(&s, load, bound);
 }

@@ -97,20 +97,6 @@ static bool breaks_sectors(const struct mmt_bound *bound)
            problem->ldc * (int64_t) mmt_type_size(problem->out) % SECTOR != 0;
 }
 
-static double round_to_step(int64_t size, int step)
-{
-    return (double) ((size + step - 1) / step * step);
-}
-
-static void add_tiles(const mmt_problem *problem, const struct mmt_launches *launches,
-                      double share, struct mmt_load *load)
-{
-    const double rows = round_to_step(problem->m, launches->tile_m) * share;
-
-    load->padded = rows * round_to_step(problem->n, launches->tile_n);
-    load->edge = problem->n % launches->tile_n ? rows * launches->tile_n : 0;
-}
-
 struct mmt_load mmt_cost_load(const struct mmt_bound *bound)
 {
     const struct mmt_config *resolved = &bound->config;
@@ -142,11 +128,5 @@ struct mmt_load mmt_cost_load(const struct mmt_bound *bound)
     load.blocks = round_up(all / sms);
     const double share = (double) problem->batch * load.blocks / all;
     load.outputs = (double) problem->m * (double) problem->n * share;
-    if (caps->kind == MMT_CPU) {
-        load.a = (double) problem->m * (double) problem->k * share;
-        load.b = (double) problem->n * (double) problem->k * share;
-    }
-    if (launches->tile_m && launches->tile_n)
-        add_tiles(problem, launches, share, &load);
     return load;
 }

@@ -1,5 +1,4 @@
-/* What a kernel of a portfolio should take: its base cost, corrected by its family's
- * model (costmodel.h). */
+/* How a model corrects what the law of time expects (costmodel.h). */
 #include <math.h>
 
 #include "costmodel/costmodel.h"
@@ -95,68 +94,13 @@ static void set_features(const struct mmt_bound *bound, const struct mmt_load *l
     features[CLUSTER] = (float) work.cluster;
 }
 
-/* The terms of a kernel's base cost: what it takes for each of these. */
-enum {
-    BY_ESTIMATE,
-    BY_LAUNCH,
-    BY_STEP, /* of the busiest multiprocessor's blocks, one after the other */
-    BY_WAVE_STEP,
-    BY_BLOCK,
-    BY_OUTPUT,
-    BY_OUTPUT_STEP,
-    BY_BYTE,
-    BY_ROOT, /* of a byte: memory takes a while to hand out much */
-    BY_WORKSPACE,
-    BY_UNALIGNED, /* step */
-    BY_PADDED,    /* element of whole tiles, padding included, a step */
-    BY_EDGE,      /* the same of tiles that C's last column cuts */
-    BY_A,         /* element that a core reads */
-    BY_B,
-    NUM_TERMS,
-};
-_Static_assert((int) NUM_TERMS == (int) MMT_NUM_TERMS, "profile.h counts them");
-
-static void set_terms(const struct mmt_caps *caps, const struct mmt_load *load,
-                      double estimate, double x[MMT_NUM_TERMS])
-{
-    const double waves = load->fit > 0 ? ceil(load->blocks / load->fit) : 1;
-
-    x[BY_ESTIMATE] = estimate;
-    x[BY_LAUNCH] = load->launches;
-    if (load->cycles > 0) /* the template's own count leaves nothing else to say */
-        return;
-    x[BY_STEP] = load->blocks * load->steps;
-    x[BY_WAVE_STEP] = waves * load->steps;
-    x[BY_BLOCK] = load->blocks;
-    x[BY_OUTPUT] = load->outputs;
-    x[BY_OUTPUT_STEP] = load->outputs * load->steps;
-    x[BY_BYTE] = load->bytes;
-    x[BY_ROOT] = caps->kind == MMT_GPU ? sqrt(load->bytes) : 0;
-    x[BY_WORKSPACE] = load->workspace;
-    x[BY_UNALIGNED] = load->unaligned ? x[BY_STEP] : 0;
-    x[BY_PADDED] = load->padded * load->steps;
-    x[BY_EDGE] = load->edge * load->steps;
-    x[BY_A] = load->a;
-    x[BY_B] = load->b;
-}
-
 struct mmt_view mmt_cost_view(const struct mmt_bound *bound)
 {
     const struct mmt_load load = mmt_cost_load(bound);
     const double estimate = mmt_cost_estimate_load(bound, &load);
     struct mmt_view view = { .estimate = estimate };
-    set_terms(bound->caps, &load, estimate, view.terms);
     set_features(bound, &load, estimate, view.features);
     return view;
-}
-
-double mmt_cost_base(const double terms[MMT_NUM_TERMS], const struct mmt_view *view)
-{
-    const double shortest = 1e-9;
-    double sum = 0;
-    for (int i = 0; i < MMT_NUM_TERMS; i++)
-        sum += terms[i] * view->terms[i];
-    return fmax(sum, shortest);
 }
 
 static int leaf_of(const struct mmt_tree *tree, const float features[MMT_NUM_FEATURES])
@@ -173,12 +117,4 @@ double mmt_cost_correction(const struct mmt_model *model, const struct mmt_view 
     for (int i = 0; i < model->num_trees; i++)
         sum += (double) model->trees[i].leaf[leaf_of(&model->trees[i], view->features)];
     return sum;
-}
-
-double mmt_cost_predict(const struct mmt_model *model,
-                        const struct mmt_portfolio_kernel *kernel,
-                        const struct mmt_bound *bound)
-{
-    const struct mmt_view view = mmt_cost_view(bound);
-    return mmt_cost_base(kernel->terms, &view) * exp(mmt_cost_correction(model, &view));
 }

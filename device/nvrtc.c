@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "base/place.h"
-#include "device/cubin.h"
 #include "device/cuda_api.h"
 #include "device/library.h"
 
@@ -102,8 +101,6 @@ static bool choose_target(struct mmt_nvrtc *nvrtc, int sm, bool ptx, char why[25
     }
     nvrtc->cubin = !ptx && best == sm && nvrtc->functions->nvrtcGetCUBIN &&
                    nvrtc->functions->nvrtcGetCUBINSize;
-    nvrtc->keeps_operands =
-        nvrtc->cubin && best == 90 && !secure_getenv("MMTUNE_AS_COMPILED");
     snprintf(nvrtc->architecture, sizeof(nvrtc->architecture), "%s_%d%s",
              nvrtc->cubin ? "sm" : "compute", best,
              nvrtc->cubin && best >= 90 && nvrtc->version >= 12000 ? "a" : "");
@@ -292,8 +289,6 @@ void mmt_nvrtc_key(const struct mmt_nvrtc *nvrtc, struct mmt_text *key)
     mmt_text_add(key, ",");
     for (int i = 0; i < nvrtc->num_options; i++)
         mmt_text_addf(key, " %s", nvrtc->options[i]);
-    if (nvrtc->keeps_operands)
-        mmt_text_add(key, ", operands kept");
 }
 
 static char *read_log(const struct mmt_nvrtc_functions *fn, nvrtcProgram program)
@@ -337,8 +332,6 @@ static mmt_status read_binary(const struct mmt_nvrtc *nvrtc, nvrtcProgram progra
         free(data);
         return fail_nvrtc(nvrtc, "give what it compiled", result, err);
     }
-    if (nvrtc->keeps_operands)
-        mmt_cubin_keep_operands(data, size);
     binary->data = data;
     binary->size = size;
     return MMT_OK;

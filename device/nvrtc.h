@@ -13,7 +13,6 @@ struct mmt_nvrtc {
     struct mmt_nvrtc_functions *functions;
     int version;           /* 1000 * major + 10 * minor, as CUDA counts */
     bool cubin;            /* makes a cubin; else PTX, which the driver finishes */
-    bool keeps_operands;   /* mmt_cubin_keep_operands is for this device's cubins */
     char name[32];         /* "nvrtc 13.0" */
     char architecture[16]; /* "sm_90a", or "compute_90" for PTX */
     char options[MMT_NVRTC_OPTIONS][40];
@@ -22,9 +21,8 @@ struct mmt_nvrtc {
 
 /* Opens the newest NVRTC of this machine that compiles for devices of compute capability
  * sm / 10 and is not newer than the driver. MMTUNE_NVRTC names one outright. A device
- * that is newer than the compiler gets PTX, and any with `ptx`. With MMTUNE_AS_COMPILED
- * in the environment cubins stay as they are made. MMT_ERROR_UNSUPPORTED, with a
- * sentence, where there is none, or where all are too new for the device. */
+ * that is newer than the compiler gets PTX, and any with `ptx`. MMT_ERROR_UNSUPPORTED,
+ * with a sentence, where there is none, or where all are too new for the device. */
 mmt_status mmt_nvrtc_open(int sm, bool ptx, struct mmt_nvrtc **out, mmt_error *err);
 void mmt_nvrtc_close(struct mmt_nvrtc *nvrtc);
 

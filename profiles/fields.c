@@ -378,40 +378,6 @@ static json_t *write_kinds(const struct mmt_place *at, const void *from)
     return array;
 }
 
-static mmt_status read_terms(const struct mmt_place *at, void *to)
-{
-    double *terms = to;
-
-    if (!json_is_array(at->value) || json_array_size(at->value) != MMT_NUM_TERMS)
-        return mmt_place_wrong(at, "an array of 15 numbers");
-    for (size_t i = 0; i < MMT_NUM_TERMS; i++) {
-        struct mmt_place item = *at;
-        item.value = json_array_get(at->value, i);
-        terms[i] = json_number_value(item.value) * 1e-6;
-        if (!json_is_number(item.value) || !(terms[i] >= 0 && isfinite(terms[i])))
-            return mmt_place_wrong(&item, "a number, not negative");
-    }
-    return MMT_OK;
-}
-_Static_assert(MMT_NUM_TERMS == 15, "as the message says");
-
-static json_t *write_terms(const struct mmt_place *at, const void *from)
-{
-    const double *terms = from;
-    json_t *array = json_array();
-
-    for (int i = 0; i < MMT_NUM_TERMS; i++) {
-        if (terms[i] >= 0 && isfinite(terms[i]) &&
-            !json_array_append_new(array, json_real(terms[i] * 1e6)))
-            continue;
-        mmt_fail(at->err, MMT_ERROR_ARGUMENT, "%s has %g; it must not be negative",
-                 at->path, terms[i]);
-        json_decref(array);
-        return NULL;
-    }
-    return array;
-}
-
 /* ---- objects --------------------------------------------------------------------- */
 
 static mmt_status read_object(const struct mmt_place *at, void *to)
@@ -494,7 +460,6 @@ static const struct {
     [MMT_FIELD_POSITIVE] = { read_number, write_number },
     [MMT_FIELD_THREE] = { read_three, write_three },
     [MMT_FIELD_KINDS] = { read_kinds, write_kinds },
-    [MMT_FIELD_TERMS] = { read_terms, write_terms },
     [MMT_FIELD_TREES] = { mmt_read_trees, mmt_write_trees },
     [MMT_FIELD_WORD] = { read_word, write_word },
     [MMT_FIELD_TYPE] = { read_type, write_type },

@@ -25,7 +25,6 @@ enum mmt_field_kind {
     MMT_FIELD_POSITIVE, /* the same, above 0 */
     MMT_FIELD_THREE,    /* unsigned[3]: an array of three whole numbers */
     MMT_FIELD_KINDS,    /* uint64_t of mmt_kind_bit: an array of "bf16 nt" and the like */
-    MMT_FIELD_TERMS,    /* double[MMT_NUM_TERMS]: so many numbers, not negative, in us */
     MMT_FIELD_TREES,    /* struct mmt_model: its trees (trees.c) */
     MMT_FIELD_WORD,     /* an enum: one of `words` */
     MMT_FIELD_TYPE,     /* mmt_type: "f32" */
@@ -82,7 +81,7 @@ void mmt_learned_free(struct mmt_learned *learned);
 
 /* The format (tables.c): a profile of our own, one from a paper, and their items. */
 extern const struct mmt_field mmt_fields_own[], mmt_fields_paper[], mmt_fields_entry[],
-    mmt_fields_range[], mmt_fields_verdict[], mmt_fields_portfolio[], mmt_fields_model[],
+    mmt_fields_range[], mmt_fields_verdict[], mmt_fields_unlisted[], mmt_fields_model[],
     mmt_fields_pruning[], mmt_fields_published[];
 
 /* What a table cannot say of a range that was read: the order of its m. */

@@ -31,7 +31,7 @@ static const struct list own_lists[] = {
     { LIST("verdicts", verdicts, mmt_fields_verdict, struct mmt_verdict),
       .may_lack = true, .has_problem = true,
       .problem = offsetof(struct mmt_verdict, call.problem) },
-    { LIST("portfolio", portfolio, mmt_fields_portfolio, struct mmt_portfolio_kernel),
+    { LIST("unlisted", unlisted, mmt_fields_unlisted, struct mmt_unlisted_kernel),
       .may_lack = true },
     { LIST("models", models, mmt_fields_model, struct mmt_model), .may_lack = true },
     { LIST("guides", pruning, mmt_fields_pruning, struct mmt_pruning), .may_lack = true },
@@ -167,6 +167,15 @@ static void compare_hashes(struct mmt_profile *profile)
     mmt_text_finish(&names);
 }
 
+static void drop_old_models(struct mmt_profile *profile)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < profile->num_models; i++)
+        if (profile->models[i].law == MMT_LAW_EDITION)
+            profile->models[left++] = profile->models[i];
+    profile->num_models = left;
+}
+
 static mmt_status check_format(const json_t *root, mmt_error *err)
 {
     const json_t *format = json_object_get(root, "format");
@@ -198,6 +207,7 @@ static mmt_status read_root(const struct reading *reading)
                         "citation is empty; published figures must say whose they are");
     for (const struct list *list = lists_of(profile); list->key && !status; list++)
         status = read_list(reading, list);
+    drop_old_models(profile);
     if (!status)
         compare_hashes(profile);
     return status;

@@ -24,115 +24,45 @@ const char *mmt_caps_other_card(const struct mmt_caps *made_on,
                : NULL;
 }
 
-/* ---- families --------------------------------------------------------------------- */
-
-/* `kind`: a bit that a kernel of the model's portfolio must have; 0: any will do. */
-static bool serves_kind(const struct mmt_profile *profile, const struct mmt_model *model,
-                        uint64_t kind)
-{
-    for (size_t i = 0; kind && i < profile->num_portfolio; i++) {
-        const struct mmt_portfolio_kernel *kernel = &profile->portfolio[i];
-        if (kernel->family == model->family && kernel->layer == model->layer &&
-            kernel->right & kind)
-            return true;
-    }
-    return !kind;
-}
-
-static const struct mmt_model *find_model(const struct mmt_profile *profile,
-                                          mmt_type type, uint64_t kind)
-{
-    const mmt_type family = mmt_type_family(type);
-    const struct mmt_model *best = NULL;
-    for (size_t i = 0; i < profile->num_models; i++) {
-        const struct mmt_model *model = &profile->models[i];
-        if (model->family == family && (!best || model->shapes > best->shapes) &&
-            (!kind || model->shapes >= MMT_FEWEST_SHAPES) &&
-            serves_kind(profile, model, kind))
-            best = model;
-    }
-    return best;
-}
-
-const struct mmt_model *mmt_profile_law_model(const struct mmt_profile *profile,
-                                              mmt_type type, int edition)
-{
-    const mmt_type family = mmt_type_family(type);
-    const struct mmt_model *best = NULL;
-    for (size_t i = 0; i < profile->num_models; i++) {
-        const struct mmt_model *model = &profile->models[i];
-        if (model->family == family && model->law == edition &&
-            model->shapes >= MMT_FEWEST_SHAPES && (!best || model->shapes > best->shapes))
-            best = model;
-    }
-    return best;
-}
+/* ---- models ----------------------------------------------------------------------- */
 
 const struct mmt_model *mmt_profile_model(const struct mmt_profile *profile,
                                           mmt_type type)
 {
-    return find_model(profile, type, 0);
+    const mmt_type family = mmt_type_family(type);
+    const struct mmt_model *best = NULL;
+    for (size_t i = 0; i < profile->num_models; i++) {
+        const struct mmt_model *model = &profile->models[i];
+        if (model->family == family && model->shapes >= MMT_FEWEST_SHAPES &&
+            (!best || model->shapes > best->shapes))
+            best = model;
+    }
+    return best;
 }
 
-const struct mmt_model *mmt_profile_model_for(const struct mmt_profile *profile,
-                                              const mmt_problem *problem)
-{
-    return find_model(profile, problem->type, mmt_kind_bit(problem));
-}
-
-bool mmt_profile_serves_family(const struct mmt_profile *profile, mmt_type type)
-{
-    const struct mmt_model *model = mmt_profile_model(profile, type);
-    return model && model->shapes >= MMT_FEWEST_SHAPES;
-}
-
-static void forget_family(struct mmt_profile *profile, mmt_type family)
+mmt_status mmt_profile_replace_model(struct mmt_profile *profile,
+                                     const struct mmt_model *model, mmt_error *err)
 {
     size_t left = 0;
-    for (size_t i = 0; i < profile->num_portfolio; i++)
-        if (profile->portfolio[i].family != family)
-            profile->portfolio[left++] = profile->portfolio[i];
-    profile->num_portfolio = left;
-    left = 0;
     for (size_t i = 0; i < profile->num_models; i++)
-        if (profile->models[i].family != family)
+        if (profile->models[i].family != model->family)
             profile->models[left++] = profile->models[i];
     profile->num_models = left;
+    return mmt_profile_add_model(profile, model, err);
 }
 
-mmt_status mmt_profile_take_family(struct mmt_profile *into,
-                                   const struct mmt_profile *from, mmt_type family,
-                                   mmt_error *err)
-{
-    mmt_status status = MMT_OK;
-    forget_family(into, family);
-    for (size_t i = 0; i < from->num_portfolio && !status; i++)
-        if (from->portfolio[i].family == family)
-            status = mmt_profile_add_portfolio_kernel(into, &from->portfolio[i], err);
-    for (size_t i = 0; i < from->num_models && !status; i++)
-        if (from->models[i].family == family)
-            status = mmt_profile_add_model(into, &from->models[i], err);
-    return status;
-}
-
-/* Which of several portfolios counts depends on what a problem needs. `missing`: those of
- * families alone that there is none of yet that serves. */
-static mmt_status add_families(struct mmt_profile *into, const struct mmt_profile *from,
-                               int layer, bool missing, mmt_error *err)
+/* Which of several models counts depends on what they rest on. `missing`: those of
+ * families alone that there is none of yet. */
+static mmt_status add_models(struct mmt_profile *into, const struct mmt_profile *from,
+                             int layer, bool missing, mmt_error *err)
 {
     mmt_status status = MMT_OK;
     for (size_t i = 0; i < from->num_models && !status; i++) {
         struct mmt_model model = from->models[i];
-        if (missing && mmt_profile_serves_family(into, model.family))
+        if (missing && mmt_profile_model(into, model.family))
             continue;
         model.layer = layer;
         status = mmt_profile_add_model(into, &model, err);
-        for (size_t j = 0; j < from->num_portfolio && !status; j++) {
-            struct mmt_portfolio_kernel kernel = from->portfolio[j];
-            kernel.layer = layer;
-            if (kernel.family == model.family)
-                status = mmt_profile_add_portfolio_kernel(into, &kernel, err);
-        }
     }
     return status;
 }
@@ -241,7 +171,7 @@ mmt_status mmt_profile_add_layer(struct mmt_profile *into, const struct mmt_prof
     if (!status && into->layers[number].own)
         status = mmt_verdict_add_layer(into, from, number, err);
     if (!status)
-        status = add_families(into, from, number, false, err);
+        status = add_models(into, from, number, false, err);
     return status ? status : add_guides(into, from, err);
 }
 
@@ -253,8 +183,7 @@ mmt_status mmt_profile_add_kin(struct mmt_profile *into, const struct mmt_profil
     if (kin->num_layers)
         layer = kin->layers[0];
     layer.own = false;
-    snprintf(layer.kin, sizeof layer.kin, "%.127s", kin->caps.name);
     mmt_status status =
         mmt_profile_append(&into->layers, &into->num_layers, &layer, sizeof layer, err);
-    return status ? status : add_families(into, kin, number, true, err);
+    return status ? status : add_models(into, kin, number, true, err);
 }

@@ -24,7 +24,7 @@ void mmt_profile_free(mmt_profile *profile)
     free(profile->entries);
     free(profile->ranges);
     free(profile->verdicts);
-    free(profile->portfolio);
+    free(profile->unlisted);
     free(profile->models);
     free(profile->pruning);
     free(profile->published);
@@ -105,11 +105,11 @@ mmt_status mmt_profile_add_range(struct mmt_profile *profile,
                               sizeof *range, err);
 }
 
-mmt_status mmt_profile_add_portfolio_kernel(struct mmt_profile *profile,
-                                            const struct mmt_portfolio_kernel *kernel,
-                                            mmt_error *err)
+mmt_status mmt_profile_add_unlisted(struct mmt_profile *profile,
+                                    const struct mmt_unlisted_kernel *kernel,
+                                    mmt_error *err)
 {
-    return mmt_profile_append(&profile->portfolio, &profile->num_portfolio, kernel,
+    return mmt_profile_append(&profile->unlisted, &profile->num_unlisted, kernel,
                               sizeof *kernel, err);
 }
 

@@ -26,18 +26,21 @@ struct mmt_tree {
     float leaf[MMT_TREE_LEAVES]; /* natural logarithm of a factor */
 };
 
-/* What corrects the law of time for a family (docs/lab/law.md), or the base costs of its
- * portfolio's kernels (docs/lab/cost-model.md). */
+/* Grows with each change of what the law of time expects or of the features: a model
+ * corrects the law of its own edition alone. */
+enum { MMT_LAW_EDITION = 1 };
+
+/* What corrects the law of time for a family (docs/lab/law.md). */
 enum { MMT_MOST_TREES = 160 };
 struct mmt_model {
     mmt_type family;
-    int law;         /* the edition of the law that it corrects; 0: a portfolio's */
+    int law;         /* MMT_LAW_EDITION; others are left out on reading */
     int shapes;      /* problems that it was fitted to */
     double residual; /* root mean square of ln(expected / measured) on problems that were
                       * left out of a fit */
     int num_trees;
     struct mmt_tree trees[MMT_MOST_TREES];
-    int layer; /* of the profile's layers, as of its kernels; not in a file */
+    int layer; /* of the profile's layers; not in a file */
 };
 
 /* A file that a profile was read from. */
@@ -45,8 +48,7 @@ struct mmt_layer {
     char path[1024];      /* its end, where it is longer; "" where it is no file */
     char date[32];        /* of what was measured */
     struct mmt_caps caps; /* of what it was measured on */
-    bool own;      /* measured on this very device; only mmt_profile_add_layer tells */
-    char kin[128]; /* of another device of the architecture: its name; else "" */
+    bool own; /* measured on this very device; only mmt_profile_add_layer tells */
 };
 
 /* What the vendor's library takes on an entry's problem, timed in turn with the entry's
@@ -94,17 +96,12 @@ struct mmt_pruning {
     int samples;
 };
 
-/* What a kernel's base cost adds up (costmodel/predict.c names them). */
-enum { MMT_NUM_TERMS = 15 };
-
-/* A kernel of a family's portfolio: for all shapes of the types and transposes that it
- * was found right for. */
-struct mmt_portfolio_kernel {
+/* A kernel that a bundle has for shapes that it does not list, of some types and
+ * transposes. */
+struct mmt_unlisted_kernel {
     mmt_type family;
     struct mmt_config config;
-    uint64_t right;              /* the types and transposes, mmt_kind_bit of each */
-    double terms[MMT_NUM_TERMS]; /* seconds of each term of its base cost; not negative */
-    int layer;                   /* of the profile's layers; not in a file */
+    uint64_t right; /* the types and transposes, mmt_kind_bit of each */
 };
 
 /* The bit of a problem's type and transposes. */
@@ -183,8 +180,8 @@ struct mmt_profile {
     size_t num_ranges;
     struct mmt_verdict *verdicts;
     size_t num_verdicts;
-    struct mmt_portfolio_kernel *portfolio;
-    size_t num_portfolio;
+    struct mmt_unlisted_kernel *unlisted; /* of a bundle's targets alone */
+    size_t num_unlisted;
     struct mmt_model *models; /* one for each family of a layer */
     size_t num_models;
     struct mmt_pruning *pruning;
@@ -217,9 +214,9 @@ mmt_status mmt_profile_add_entry(struct mmt_profile *profile,
                                  const struct mmt_entry *entry, mmt_error *err);
 mmt_status mmt_profile_add_range(struct mmt_profile *profile,
                                  const struct mmt_range *range, mmt_error *err);
-mmt_status mmt_profile_add_portfolio_kernel(struct mmt_profile *profile,
-                                            const struct mmt_portfolio_kernel *kernel,
-                                            mmt_error *err);
+mmt_status mmt_profile_add_unlisted(struct mmt_profile *profile,
+                                    const struct mmt_unlisted_kernel *kernel,
+                                    mmt_error *err);
 
 mmt_status mmt_profile_add_model(struct mmt_profile *profile,
                                  const struct mmt_model *model, mmt_error *err);
@@ -337,45 +334,29 @@ const char *mmt_caps_foreign(const struct mmt_caps *made_on, const struct mmt_ca
 const char *mmt_caps_other_card(const struct mmt_caps *made_on,
                                 const struct mmt_caps *caps);
 
-/* The model of the type's family that rests on the most problems, the first of several;
- * NULL where there is none. */
+/* A model of fewer problems corrects nothing. */
+enum { MMT_FEWEST_SHAPES = 16 };
+
+/* The model of this edition of the law that corrects it for a type: the one that rests on
+ * the most problems, MMT_FEWEST_SHAPES at least, the first of several; NULL where there
+ * is none. */
 const struct mmt_model *mmt_profile_model(const struct mmt_profile *profile,
                                           mmt_type type);
 
-/* A portfolio that was selected on fewer shapes serves no other: one of 12 made 7 of 17
- * slower than by default on a CPU. */
-enum { MMT_FEWEST_SHAPES = 16 };
-
-/* The model that corrects this edition of the law for a type and rests on
- * MMT_FEWEST_SHAPES problems or more, of several the one that rests on the most; NULL
- * where there is none. */
-const struct mmt_model *mmt_profile_law_model(const struct mmt_profile *profile,
-                                              mmt_type type, int edition);
-
-/* Whether a portfolio of the type's family rests on as many. */
-bool mmt_profile_serves_family(const struct mmt_profile *profile, mmt_type type);
-
-/* The same of the portfolios that were checked for the problem's type and transposes, on
- * MMT_FEWEST_SHAPES or more. Theirs are the kernels of the model's family and layer. */
-const struct mmt_model *mmt_profile_model_for(const struct mmt_profile *profile,
-                                              const mmt_problem *problem);
-
-/* Puts a family's portfolio and model, `from`'s, in the place of `into`'s: they were
- * fitted together, so they are taken whole. */
-mmt_status mmt_profile_take_family(struct mmt_profile *into,
-                                   const struct mmt_profile *from, mmt_type family,
-                                   mmt_error *err);
+/* Puts a model in the place of its family's. */
+mmt_status mmt_profile_replace_model(struct mmt_profile *profile,
+                                     const struct mmt_model *model, mmt_error *err);
 
 /* Adds what `from` knows and `into`, whose caps are the device's, does not: entries of
  * other problems, or of those whose entry the device refuses; ranges of other problems;
- * verdicts of this very device alone; portfolios, each beside the others of its family;
+ * verdicts of this very device alone; models, each beside the others of its family;
  * pruning records; the roofline where there is none. So the profile that counts most is
  * added first. */
 mmt_status mmt_profile_add_layer(struct mmt_profile *into, const struct mmt_profile *from,
                                  mmt_error *err);
 
-/* Adds, as a layer, the portfolios that another device of the architecture has of
- * families that `into` has none of; what else is known of it is its own. */
+/* Adds, as a layer, the models that another device of the architecture has of families
+ * that `into` has none of; what else is known of it is its own. */
 mmt_status mmt_profile_add_kin(struct mmt_profile *into, const struct mmt_profile *kin,
                                mmt_error *err);
 

@@ -158,7 +158,8 @@ const struct mmt_field mmt_fields_own[] = {
     ELSEWHERE("entries"),
     ELSEWHERE("ranges", MAY_LACK),
     ELSEWHERE("verdicts", MAY_LACK),
-    ELSEWHERE("portfolio", MAY_LACK),
+    ELSEWHERE("unlisted", MAY_LACK),
+    ELSEWHERE("portfolio", MAY_LACK), /* of earlier versions: not read */
     ELSEWHERE("models", MAY_LACK),
     ELSEWHERE("guides", MAY_LACK),
     { 0 },
@@ -298,11 +299,13 @@ const struct mmt_field mmt_fields_verdict[] = {
 };
 #undef OF
 
-#define OF struct mmt_portfolio_kernel
-const struct mmt_field mmt_fields_portfolio[] = {
-    ROW(TYPE, "family", family),   ROW(TEMPLATE, "template", config),
-    ROW(KNOBS, "knobs", config),   ROW(KINDS, "right", right),
-    ROW(TERMS, "terms_us", terms), { 0 },
+#define OF struct mmt_unlisted_kernel
+const struct mmt_field mmt_fields_unlisted[] = {
+    ROW(TYPE, "family", family),
+    ROW(TEMPLATE, "template", config),
+    ROW(KNOBS, "knobs", config),
+    ROW(KINDS, "right", right),
+    { 0 },
 };
 #undef OF
 

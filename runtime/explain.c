@@ -20,7 +20,7 @@ const char *mmt_selection_foreign(const struct mmt_profile *profile,
     const struct mmt_layer *layer = mmt_selection_layer(profile, selection);
     if (profile && mmt_profile_foreign(profile, caps, buffer))
         return buffer;
-    return layer && !*layer->kin && !profile->kernels.bundle
+    return layer && !profile->kernels.bundle
                ? mmt_caps_foreign(&layer->caps, caps, buffer)
                : NULL;
 }
@@ -46,11 +46,6 @@ static void print_why(const struct mmt_selection *selection, const char *foreign
         break;
     case MMT_SELECTION_RANGE:
         mmt_selection_print_range(selection, problem, text);
-        break;
-    case MMT_SELECTION_COST:
-        mmt_text_addf(text, "least expected of %d kernels: %.1f us, give or take %.0f %%",
-                      selection->compared, selection->seconds * 1e6,
-                      selection->residual * 100);
         break;
     case MMT_SELECTION_LAW:
         mmt_text_addf(text,

@@ -1,5 +1,5 @@
 /* The profiles of a device, wherever they are: its user's, a site's, and those that were
- * installed with the library; and for types of which these have no portfolio, that of the
+ * installed with the library; and for types of which these have no model, that of the
  * nearest GPU of its architecture. */
 #include <dirent.h>
 #include <math.h>
@@ -62,13 +62,22 @@ static double caps_distance(const struct mmt_caps *a, const struct mmt_caps *b)
            fabs(log((double) a->clock_khz / b->clock_khz));
 }
 
+/* How many types have one. */
+static int count_models(const struct mmt_profile *profile)
+{
+    int count = 0;
+    for (int type = 0; type < MMT_NUM_TYPES; type++)
+        count += mmt_profile_model(profile, (mmt_type) type) != NULL;
+    return count;
+}
+
 /* Keeps the profile if it is nearer than the nearest one so far. A file that cannot be
  * used is somebody else's matter. */
 static void keep_kin(struct search *search, const char *path)
 {
     mmt_profile *next = mmt_profile_load(path, NULL), *nearest = search->kin;
     char unused[512];
-    if (next && next->num_models && mmt_profile_foreign(next, search->caps, unused) &&
+    if (next && count_models(next) && mmt_profile_foreign(next, search->caps, unused) &&
         caps_distance(&next->caps, search->caps) <
             (nearest ? caps_distance(&nearest->caps, search->caps) : INFINITY)) {
         search->kin = next;
@@ -242,21 +251,12 @@ static void fail_to_find(const struct search *search, const char *id, mmt_error 
     mmt_text_finish(&path);
 }
 
-/* Whether a model for some type is missing. */
-static bool lacks_model(const struct mmt_profile *all)
-{
-    bool lacks = false;
-    for (int type = 0; type < MMT_NUM_TYPES; type++)
-        lacks = lacks || !mmt_profile_model(all, (mmt_type) type);
-    return lacks;
-}
-
 /* Adds the models of the nearest device of the architecture that `all` has none of. */
 static mmt_status add_kin(struct search *search, mmt_profile *all, mmt_error *err)
 {
     mmt_status status = MMT_OK;
     search->of_kin = true;
-    if (lacks_model(all))
+    if (count_models(all) < MMT_NUM_TYPES)
         status = add_places(search, err);
     if (status || !search->kin)
         return status;

@@ -193,6 +193,10 @@ static void add_argument(struct values *v, const struct mmt_kernel *kernel,
     case MMT_ARG_SPLITS:
         add_i32(v, launch->splits);
         return;
+    case MMT_ARG_TILE:
+        for (int i = 0; i < 3; i++)
+            add_i32(v, launch->tile[i]);
+        return;
     case MMT_ARG_TENSOR_MAP_A:
     case MMT_ARG_TENSOR_MAP_B:
     case MMT_ARG_TENSOR_MAP_C:

@@ -173,10 +173,6 @@ static void describe_layer(const struct mmt_plan *plan, const mmt_profile *profi
     const char *card = mmt_caps_other_card(&layer->caps, &plan->caps);
     if (profile->num_layers > 1)
         mmt_text_addf(text, ", from %s", layer->path);
-    if (*layer->kin) {
-        mmt_text_addf(text, ", found on %s of the same architecture", layer->kin);
-        return;
-    }
     if (strcmp(layer->caps.driver, plan->caps.driver))
         mmt_text_addf(text, ", measured under driver %s, which is %s now",
                       layer->caps.driver, plan->caps.driver);
@@ -276,10 +272,6 @@ static void describe_selection(const struct mmt_plan *plan, const mmt_profile *p
         break;
     case MMT_SELECTION_RANGE:
         mmt_selection_print_range(selection, &plan->problem, text);
-        break;
-    case MMT_SELECTION_COST:
-        mmt_text_addf(text, "least fitted cost in the portfolio, %.1f us",
-                      selection->seconds * 1e6);
         break;
     case MMT_SELECTION_LAW:
         mmt_text_addf(text,

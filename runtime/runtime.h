@@ -106,7 +106,6 @@ struct mmt_selection {
         MMT_SELECTION_EXACT,    /* this very problem was tuned */
         MMT_SELECTION_MEASURED, /* this very problem was measured at planning */
         MMT_SELECTION_RANGE,    /* a range of m was tuned that holds it */
-        MMT_SELECTION_COST,     /* least expected time of the portfolio */
         MMT_SELECTION_LAW,      /* least by arithmetic of all that a template can be */
         MMT_SELECTION_NEAREST,  /* best for the nearest problem that was tuned */
         MMT_SELECTION_DEFAULT,  /* nothing was tuned that could tell */
@@ -119,9 +118,8 @@ struct mmt_selection {
         int segment, count;           /* segment: from 0 */
     } range;                          /* for MMT_SELECTION_RANGE */
     int compared;                     /* how many kernels were compared; 0: unknown */
-    double residual; /* for MMT_SELECTION_COST: the usual error of its cost, as a part */
-    int layer;       /* of the profile's, from which the kernel is; -1: of none */
-    bool compiled;   /* taken as it is compiled, where the first is not */
+    int layer;     /* of the profile's, from which the kernel is; -1: of none */
+    bool compiled; /* taken as it is compiled, where the first is not */
 };
 
 /* What a program asks of a kernel besides the right answer. */
@@ -134,8 +132,8 @@ struct mmt_terms {
 };
 
 /* Selects for a normalised problem: by its entry, by a range that holds it, by the first
- * of mmt_select_rank, in this order; profile and terms may be NULL. Some 20 us; a ranking
- * on a GPU takes 0.1 to 0.4 ms.
+ * of mmt_select_rank, in this order; profile and terms may be NULL. A ranking takes 0.1
+ * to 0.4 ms, the others some 20 us.
  * Configurations that the device or the terms rule out are passed over, and of workspaces
  * those that beside the operands exceed the device's memory, too. MMT_ERROR_UNSUPPORTED
  * where nothing serves. */
@@ -184,23 +182,22 @@ void mmt_selection_print_range(const struct mmt_selection *selection,
 struct mmt_ranked {
     struct mmt_config config;
     double seconds;
-    const struct mmt_model *model;             /* the profile's; NULL: by the law alone */
-    const struct mmt_portfolio_kernel *kernel; /* the portfolio's; NULL: by the law */
-    int layer;                                 /* of the profile's; -1: of none */
+    const struct mmt_model *model; /* the profile's; NULL: by the law alone */
+    const struct mmt_entry *near;  /* whose kernel it is, and whose time tells; or NULL */
 };
 
-/* Seconds that a ranked kernel, bound, is expected to take, by its model or the law. */
+/* Seconds that a ranked kernel, bound, is expected to take by the law and its model. */
 double mmt_expected_seconds(const struct mmt_ranked *ranked,
                             const struct mmt_bound *bound);
 
 enum { MMT_MOST_RANKED = 32 };
 
-/* Whether the law of time is known for the problem on such a device. */
-bool mmt_has_law(const mmt_problem *problem, const struct mmt_caps *caps);
+/* Whether the law of time ranks kernels for the problem: those of products alone. */
+bool mmt_has_law(const mmt_problem *problem);
 
-/* The kernels that should be the fastest, the first of them first; returns how many: on a
- * GPU of all that templates name, by the law of time; on a CPU of the portfolio. This is
- * what mmt_select selects from where the very problem was not tuned. */
+/* The kernels that should be the fastest by the law of time, the first of them first: of
+ * all that templates name; returns how many. This is what mmt_select selects from where
+ * the very problem was not tuned. */
 int mmt_select_rank(const struct mmt_profile *profile, const mmt_problem *problem,
                     const struct mmt_caps *caps, const struct mmt_terms *terms,
                     struct mmt_ranked ranked[MMT_MOST_RANKED]);

@@ -81,61 +81,43 @@ static mmt_status fail_outside(const mmt_problem *problem, const struct mmt_caps
     return MMT_ERROR_UNSUPPORTED;
 }
 
-bool mmt_has_law(const mmt_problem *problem, const struct mmt_caps *caps)
+bool mmt_has_law(const mmt_problem *problem)
 {
-    return caps->kind == MMT_GPU && caps->sms && problem->op == MMT_GEMM;
-}
-
-/* By the law where that knows the device, else by the models of a portfolio, whose
- * nearest entry corrects them. `all`: all that it corrects, not just what may be first.
- */
-static int rank(const struct mmt_profile *profile, const mmt_problem *problem,
-                const struct mmt_caps *caps, const struct mmt_terms *terms, bool all,
-                struct mmt_ranked ranked[MMT_MOST_RANKED])
-{
-    if (mmt_has_law(problem, caps))
-        return mmt_rank_by_law(profile, problem, caps, terms, ranked);
-    const int count = mmt_rank_by_model(profile, problem, caps, terms, ranked);
-    const struct mmt_entry *near = count ? mmt_find_telling(profile, problem) : NULL;
-    mmt_correct_ranking(ranked, count, all, near, problem, caps);
-    return count;
-}
-
-int mmt_select_rank(const struct mmt_profile *profile, const mmt_problem *problem,
-                    const struct mmt_caps *caps, const struct mmt_terms *terms,
-                    struct mmt_ranked ranked[MMT_MOST_RANKED])
-{
-    return rank(profile, problem, caps, terms, true, ranked);
+    return problem->op == MMT_GEMM;
 }
 
 static void select_ranked(const struct mmt_ranked *ranked, int count,
-                          struct mmt_selection *out)
+                          const mmt_problem *problem, struct mmt_selection *out)
 {
+    if (ranked->near) {
+        select_entry(ranked->near, problem, out);
+        return;
+    }
     out->config = ranked->config;
-    out->why = ranked->kernel ? MMT_SELECTION_COST : MMT_SELECTION_LAW;
+    out->why = MMT_SELECTION_LAW;
     out->seconds = ranked->seconds;
     out->compared = count;
-    out->residual = ranked->model ? ranked->model->residual : 0;
-    out->layer = ranked->layer;
 }
 
-/* What was not tuned: by a ranking, unless a kernel of the nearest problem stands apart;
- * or where nothing is ranked, that one even from farther away. False where neither is. */
+/* Farther away a shape tells nothing of which kernel is fast: two octaves, squared. */
+static const double out_of_reach = 4;
+
+/* What was not tuned: by a ranking, or where no law is known, by the nearest problem. */
 static bool select_untuned(const struct mmt_profile *profile, const mmt_problem *problem,
                            const struct mmt_caps *caps, const struct mmt_terms *terms,
                            struct mmt_selection *out)
 {
     struct mmt_ranked ranked[MMT_MOST_RANKED];
-    const int count = rank(profile, problem, caps, terms, false, ranked);
+    const int count = mmt_select_rank(profile, problem, caps, terms, ranked);
+    if (count) {
+        select_ranked(ranked, count, problem, out);
+        return true;
+    }
     const struct mmt_entry *near =
-        count ? mmt_find_telling(profile, problem)
-              : mmt_find_nearest(profile, problem, caps, terms, mmt_out_of_reach(caps));
-
-    if (count && !mmt_stands_apart(near, problem, caps, terms, ranked, count))
-        select_ranked(ranked, count, out);
-    else if (near)
+        mmt_find_nearest(profile, problem, caps, terms, out_of_reach);
+    if (near)
         select_entry(near, problem, out);
-    return count || near;
+    return near;
 }
 
 /* The selection by these terms alone, whatever memory the device has. */

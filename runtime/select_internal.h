@@ -22,49 +22,15 @@ bool mmt_bind_within(const struct mmt_config *config, const mmt_problem *problem
 bool mmt_is_usable(const struct mmt_config *config, const mmt_problem *problem,
                    const struct mmt_caps *caps, const struct mmt_terms *terms);
 
-/* ---- ranking -------------------------------------------------------------------------
- */
-
-/* Puts one into its place among so many (select_model.c). */
-void mmt_insert_ranked(struct mmt_ranked *ranked, int count,
-                       const struct mmt_ranked *next);
-
-/* The best, the first of them first; return how many: of what templates name for a
- * problem, by the law of time (select_law.c); of the kernels of the family's portfolio,
- * by its model (select_model.c). */
-int mmt_rank_by_law(const struct mmt_profile *profile, const mmt_problem *problem,
-                    const struct mmt_caps *caps, const struct mmt_terms *terms,
-                    struct mmt_ranked ranked[MMT_MOST_RANKED]);
-int mmt_rank_by_model(const struct mmt_profile *profile, const mmt_problem *problem,
-                      const struct mmt_caps *caps, const struct mmt_terms *terms,
-                      struct mmt_ranked ranked[MMT_MOST_RANKED]);
-
 /* ---- the nearest shape that was tuned (select_near.c) --------------------------------
  */
 
-/* The entry of the nearest shape that was tuned here, of those not as far away as
- * `within`; NULL where there is none. With `caps`, of those that are usable. */
+/* The entry of the nearest shape that was tuned here and is usable, of those not as far
+ * away as `within`, in squared octaves; NULL where there is none. */
 const struct mmt_entry *mmt_find_nearest(const struct mmt_profile *profile,
                                          const mmt_problem *problem,
                                          const struct mmt_caps *caps,
                                          const struct mmt_terms *terms, double within);
-double mmt_out_of_reach(const struct mmt_caps *caps);
-
-/* The entry of the nearest shape that tells something of this one. */
-const struct mmt_entry *mmt_find_telling(const struct mmt_profile *profile,
-                                         const mmt_problem *problem);
-
-/* Corrects what is expected by the nearest entry, and orders anew: all kernels, or those
- * alone that may be the fastest then, as others' times only grow. */
-void mmt_correct_ranking(struct mmt_ranked *ranked, int count, bool all,
-                         const struct mmt_entry *near, const mmt_problem *problem,
-                         const struct mmt_caps *caps);
-
-/* Whether the nearest problem's kernel was not ranked, and should not be slower here than
- * those that were. */
-bool mmt_stands_apart(const struct mmt_entry *near, const mmt_problem *problem,
-                      const struct mmt_caps *caps, const struct mmt_terms *terms,
-                      const struct mmt_ranked *ranked, int count);
 
 /* ---- where nothing is ranked (select_default.c) --------------------------------------
  */

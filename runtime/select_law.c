@@ -1,5 +1,5 @@
-/* Ranking by arithmetic: what templates name for a problem, and of a bundle the kernels
- * of its portfolio, by the law of time (docs/lab/law.md). */
+/* Ranking by arithmetic: what templates name for a problem, what was tuned nearby, and of
+ * a bundle the kernels that it has, by the law of time (docs/lab/law.md). */
 #include <math.h>
 #include <string.h>
 
@@ -21,6 +21,14 @@ static bool may_enter(const struct ranking *r, double seconds)
     return r->count < MMT_MOST_RANKED || seconds < r->best[r->count - 1].seconds;
 }
 
+/* Puts one into its place among so many. */
+static void place(struct mmt_ranked *ranked, int count, const struct mmt_ranked *next)
+{
+    for (; count > 0 && ranked[count - 1].seconds > next->seconds; count--)
+        ranked[count] = ranked[count - 1];
+    ranked[count] = *next;
+}
+
 /* Keeps the best, the first of equals first, each once. */
 static void insert(struct ranking *r, const struct mmt_ranked *next)
 {
@@ -31,13 +39,13 @@ static void insert(struct ranking *r, const struct mmt_ranked *next)
             return;
     if (r->count == MMT_MOST_RANKED)
         r->count--;
-    mmt_insert_ranked(r->best, r->count++, next);
+    place(r->best, r->count++, next);
 }
 
-static void add(struct ranking *r, const struct mmt_config *config, int layer)
+static void add(struct ranking *r, const struct mmt_config *config)
 {
     struct mmt_bound bound;
-    struct mmt_ranked next = { .config = *config, .layer = layer };
+    struct mmt_ranked next = { .config = *config };
     if (!mmt_bind_within(config, r->problem, r->caps, r->terms, &bound))
         return;
     next.seconds = mmt_expected_seconds(&next, &bound);
@@ -62,8 +70,7 @@ static bool add_named(struct ranking *r, const struct mmt_template *template)
     for (int i = 0; i < named; i++) {
         const double cycles = list[i].cycles + template->rates.launch;
         struct mmt_ranked next = { .config.template = template,
-                                   .seconds = mmt_cost_seconds(cycles, r->caps),
-                                   .layer = -1 };
+                                   .seconds = mmt_cost_seconds(cycles, r->caps) };
         memcpy(next.config.values, list[i].values, sizeof next.config.values);
         if (may_enter(r, next.seconds) &&
             mmt_is_usable(&next.config, r->problem, r->caps, r->terms))
@@ -102,13 +109,13 @@ static void add_seed(struct ranking *r, const struct mmt_template *template, int
     memcpy(config.values, template->seeds[seed],
            (size_t) template->num_knobs * sizeof(int));
     if (splits == template->num_knobs) {
-        add(r, &config, -1);
+        add(r, &config);
         return;
     }
     for (int i = 0; i < template->knobs[splits].num_values; i++) {
         config.values[splits] = template->knobs[splits].values[i];
         if (config.values[splits] && may_split(r, &config, config.values[splits]))
-            add(r, &config, -1);
+            add(r, &config);
     }
 }
 
@@ -124,12 +131,12 @@ static void add_template(struct ranking *r, const struct mmt_template *template)
 
 /* ---- what a bundle has besides ----------------------------------------------------- */
 
-static void add_portfolio(struct ranking *r, const struct mmt_profile *profile)
+static void add_unlisted(struct ranking *r, const struct mmt_profile *profile)
 {
-    for (size_t i = 0; i < profile->num_portfolio; i++) {
-        const struct mmt_portfolio_kernel *kernel = &profile->portfolio[i];
+    for (size_t i = 0; i < profile->num_unlisted; i++) {
+        const struct mmt_unlisted_kernel *kernel = &profile->unlisted[i];
         if (kernel->right & mmt_kind_bit(r->problem))
-            add(r, &kernel->config, kernel->layer);
+            add(r, &kernel->config);
     }
 }
 
@@ -149,18 +156,54 @@ static void correct_by_model(struct ranking *r, const struct mmt_model *model)
         struct mmt_bound bound;
         mmt_bind_within(&next.config, r->problem, r->caps, r->terms, &bound);
         next.seconds = mmt_expected_seconds(&next, &bound);
-        mmt_insert_ranked(done, i, &next);
+        place(done, i, &next);
     }
     memcpy(r->best, done, (size_t) r->count * sizeof *done);
 }
 
-int mmt_rank_by_law(const struct mmt_profile *profile, const mmt_problem *problem,
+/* ---- what was tuned nearby --------------------------------------------------------- */
+
+/* Squared octaves between two shapes of which one's time tells the other's. */
+static const double near_enough = 0.25;
+
+static void take_out(struct ranking *r, const struct mmt_config *config)
+{
+    int left = 0;
+    for (int i = 0; i < r->count; i++)
+        if (!mmt_config_equal(&r->best[i].config, config))
+            r->best[left++] = r->best[i];
+    r->count = left;
+}
+
+/* The kernel of the nearest entry: its time there, times what the law expects it to grow
+ * by. */
+static void add_near(struct ranking *r, const struct mmt_profile *profile,
+                     const struct mmt_model *model)
+{
+    const struct mmt_entry *near =
+        mmt_find_nearest(profile, r->problem, r->caps, r->terms, near_enough);
+    struct mmt_bound here, there;
+    if (!near || near->time.median <= 0)
+        return;
+    struct mmt_ranked next = { .config = near->config, .model = model, .near = near };
+    if (!mmt_bind_within(&next.config, r->problem, r->caps, r->terms, &here) ||
+        !mmt_bind(&next.config, &near->problem, r->caps, &there))
+        return;
+    next.seconds = near->time.median * mmt_expected_seconds(&next, &here) /
+                   mmt_expected_seconds(&next, &there);
+    take_out(r, &next.config);
+    insert(r, &next);
+}
+
+int mmt_select_rank(const struct mmt_profile *profile, const mmt_problem *problem,
                     const struct mmt_caps *caps, const struct mmt_terms *terms,
                     struct mmt_ranked ranked[MMT_MOST_RANKED])
 {
     struct ranking r = { problem, caps, terms, ranked, 0 };
+    if (!mmt_has_law(problem))
+        return 0;
     if (profile && is_in_bundle(&r))
-        add_portfolio(&r, profile);
+        add_unlisted(&r, profile);
     for (int t = 0; mmt_templates[t]; t++)
         if (!mmt_templates[t]->last_resort)
             add_template(&r, mmt_templates[t]);
@@ -168,17 +211,16 @@ int mmt_rank_by_law(const struct mmt_profile *profile, const mmt_problem *proble
         if (mmt_templates[t]->last_resort)
             add_template(&r, mmt_templates[t]);
     const struct mmt_model *model =
-        profile ? mmt_profile_law_model(profile, problem->type, MMT_LAW_EDITION) : NULL;
+        profile ? mmt_profile_model(profile, problem->type) : NULL;
     if (model)
         correct_by_model(&r, model);
+    add_near(&r, profile, model);
     return r.count;
 }
 
 double mmt_expected_seconds(const struct mmt_ranked *ranked,
                             const struct mmt_bound *bound)
 {
-    if (ranked->kernel)
-        return mmt_cost_predict(ranked->model, ranked->kernel, bound);
     if (!ranked->model)
         return mmt_cost_seconds(mmt_cost_estimate_bound(bound), bound->caps);
     const struct mmt_view view = mmt_cost_view(bound);

@@ -1,18 +1,5 @@
-/* The knobs of panel.cl, in this order. */
-#include "templates/gemm.h"
-
-enum {
-    THREAD_TILE_M,
-    THREAD_TILE_N,
-    VECTOR,
-    PANELS_M,
-    PANELS_N,
-    BLOCK_K,
-    K_UNROLL,
-    PACK_A,
-    PACK_B,
-    NUM_KNOBS
-};
+/* panel.cl as its host sees it. */
+#include "templates/panel.h"
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
     [THREAD_TILE_M] = MMT_KNOB("THREAD_TILE_M", "rows of C in a register tile", 1, 2, 4,
@@ -20,65 +7,28 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [THREAD_TILE_N] =
         MMT_KNOB("THREAD_TILE_N", "vectors of C in a row of a register tile", 1, 2, 3, 4),
     [VECTOR] = MMT_KNOB("VECTOR", "elements in a vector", 2, 4, 8, 16),
-    [PANELS_M] =
-        MMT_KNOB("PANELS_M", "register tiles of a work-item along m", 1, 2, 4, 8, 16, 32),
-    [PANELS_N] =
-        MMT_KNOB("PANELS_N", "register tiles of a work-item along n", 1, 2, 4, 8),
-    [BLOCK_K] = MMT_KNOB("BLOCK_K", "depth of one pass over a work-item's tiles", 128,
-                         256, 512, 1024, 2048),
+    [PANELS_M] = MMT_KNOB_OF_LAUNCH("PANELS_M", "register tiles of a work-item along m",
+                                    1, 2, 4, 8, 16, 32),
+    [PANELS_N] = MMT_KNOB_OF_LAUNCH("PANELS_N", "register tiles of a work-item along n",
+                                    1, 2, 4, 8),
+    [BLOCK_K] =
+        MMT_KNOB_OF_LAUNCH("BLOCK_K", "depth of one pass over a work-item's tiles", 128,
+                           256, 512, 1024, 2048),
     [K_UNROLL] = MMT_KNOB("K_UNROLL", "steps of k unrolled", 1, 2, 4),
     [PACK_A] = MMT_KNOB("PACK_A", "copy A into panels first", 0, 1),
     [PACK_B] = MMT_KNOB("PACK_B", "copy B into panels first", 0, 1),
 };
 
-/* As in panel.cl. */
-enum { PACK_K = 32 };
-
-/* For 512-bit, 256-bit and 128-bit vectors of 4-byte, then of 8-byte elements. Where rows
- * of A are a power of two long, those of a register tile share the sets of the
- * first-level cache, and six leave room for B. */
+/* For each number of elements that a vector may have; the device's own are chosen by
+ * arithmetic (panel_candidates.c). */
 // clang-format off
-/* A knob that a row leaves out is 0. */
+#define SEED(tile_n, vector, pack_a)                                                     \
+    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = tile_n, [VECTOR] = vector, [PANELS_M] = 8, [PANELS_N] = 4, \
+      [BLOCK_K] = 256, [K_UNROLL] = 1, [PACK_A] = pack_a, [PACK_B] = 1 }
 static const int seeds[][MMT_MAX_KNOBS] = {
-    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 4, [VECTOR] = 16, [PANELS_M] = 8, [PANELS_N] = 4, [BLOCK_K] = 1024,
-      [K_UNROLL] = 1, [PACK_B] = 1 },
-    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 4, [VECTOR] = 16, [PANELS_M] = 8, [PANELS_N] = 4, [BLOCK_K] = 1024,
-      [K_UNROLL] = 1, [PACK_A] = 1, [PACK_B] = 1 },
-    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 4, [VECTOR] = 16, [PANELS_M] = 8, [PANELS_N] = 4, [BLOCK_K] = 1024,
-      [K_UNROLL] = 1 },
-    { [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 4, [VECTOR] = 16, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 1024,
-      [K_UNROLL] = 1, [PACK_B] = 1 },
-    { [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 2, [VECTOR] = 16, [PANELS_M] = 8, [PANELS_N] = 4, [BLOCK_K] = 1024,
-      [K_UNROLL] = 1, [PACK_B] = 1 },
-    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 4, [VECTOR] = 8, [PANELS_M] = 8, [PANELS_N] = 4, [BLOCK_K] = 1024,
-      [K_UNROLL] = 1, [PACK_B] = 1 },
-    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 4, [VECTOR] = 8, [PANELS_M] = 8, [PANELS_N] = 4, [BLOCK_K] = 1024,
-      [K_UNROLL] = 1, [PACK_A] = 1, [PACK_B] = 1 },
-    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 4, [VECTOR] = 8, [PANELS_M] = 8, [PANELS_N] = 4, [BLOCK_K] = 1024,
-      [K_UNROLL] = 1 },
-    { [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 4, [VECTOR] = 8, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 1024,
-      [K_UNROLL] = 1, [PACK_B] = 1 },
-    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 2, [VECTOR] = 8, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
-      [K_UNROLL] = 1, [PACK_B] = 1 },
-    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 2, [VECTOR] = 8, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
-      [K_UNROLL] = 1, [PACK_A] = 1, [PACK_B] = 1 },
-    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 2, [VECTOR] = 8, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
-      [K_UNROLL] = 1 },
-    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 2, [VECTOR] = 4, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
-      [K_UNROLL] = 1, [PACK_B] = 1 },
-    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 2, [VECTOR] = 4, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
-      [K_UNROLL] = 1, [PACK_A] = 1, [PACK_B] = 1 },
-    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 2, [VECTOR] = 4, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
-      [K_UNROLL] = 1 },
-    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 4, [VECTOR] = 4, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
-      [K_UNROLL] = 1, [PACK_B] = 1 },
-    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 2, [VECTOR] = 2, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
-      [K_UNROLL] = 1, [PACK_B] = 1 },
-    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 2, [VECTOR] = 2, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
-      [K_UNROLL] = 1, [PACK_A] = 1, [PACK_B] = 1 },
-    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 2, [VECTOR] = 2, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
-      [K_UNROLL] = 1 },
+    SEED(4, 16, 0), SEED(4, 16, 1), SEED(2, 8, 0), SEED(2, 8, 1), SEED(2, 4, 0), SEED(2, 4, 1), SEED(2, 2, 0), SEED(2, 2, 1),
 };
+#undef SEED
 // clang-format on
 
 static const enum mmt_arg pack_a_args[] = { MMT_ARG_M, MMT_ARG_N,         MMT_ARG_K,
@@ -86,27 +36,10 @@ static const enum mmt_arg pack_a_args[] = { MMT_ARG_M, MMT_ARG_N,         MMT_AR
 static const enum mmt_arg pack_b_args[] = { MMT_ARG_M, MMT_ARG_N,         MMT_ARG_K,
                                             MMT_ARG_B, MMT_ARG_WORKSPACE, MMT_ARG_END };
 static const enum mmt_arg gemm_args[] = {
-    MMT_ARG_M,       MMT_ARG_N,    MMT_ARG_K,   MMT_ARG_ALPHA, MMT_ARG_BETA,
-    MMT_ARG_SCALARS, MMT_ARG_A,    MMT_ARG_B,   MMT_ARG_C,     MMT_ARG_WORKSPACE,
-    MMT_ARG_SECOND,  MMT_ARG_BIAS, MMT_ARG_END,
+    MMT_ARG_M,       MMT_ARG_N,    MMT_ARG_K,    MMT_ARG_ALPHA, MMT_ARG_BETA,
+    MMT_ARG_SCALARS, MMT_ARG_A,    MMT_ARG_B,    MMT_ARG_C,     MMT_ARG_WORKSPACE,
+    MMT_ARG_SECOND,  MMT_ARG_BIAS, MMT_ARG_TILE, MMT_ARG_END,
 };
-
-static int width(const int *v)
-{
-    return v[THREAD_TILE_N] * v[VECTOR];
-}
-
-static int64_t tiles(const int *v, const mmt_problem *p)
-{
-    return mmt_gemm_pieces(p->m, v[THREAD_TILE_M] * v[PANELS_M]) *
-           mmt_gemm_pieces(p->n, width(v) * v[PANELS_N]);
-}
-
-/* AVX2 has 16 vector registers; AVX-512 and Arm have 32. */
-static int registers(const struct mmt_caps *caps)
-{
-    return caps->vector_bytes == 32 ? 16 : 32;
-}
 
 static const char *panel_check_device(const int *v, const struct mmt_variant *variant,
                                       const struct mmt_caps *caps)
@@ -121,7 +54,7 @@ static const char *panel_check_device(const int *v, const struct mmt_variant *va
         return "VECTOR is wider than the device's own vectors";
     if (2 * vector < caps->vector_bytes)
         return "VECTOR fills less than half of the device's own vectors";
-    if ((v[THREAD_TILE_M] + 1) * v[THREAD_TILE_N] + 1 > registers(caps))
+    if (!fits_registers(v, caps))
         return "a register tile, a row of B and a factor of A are more than the device "
                "has vector registers";
     return NULL;
@@ -136,12 +69,6 @@ static const char *panel_check_problem(const int *v, const mmt_problem *p)
         return "every tile along n would read the transposed A across its rows: it must "
                "be packed";
     return mmt_gemm_check_problem(tiles(v, p));
-}
-
-/* Matrices that are packed of a batch: one where all share it. */
-static int64_t matrices(const mmt_problem *p, int64_t stride)
-{
-    return stride == 0 ? 1 : p->batch;
 }
 
 static void add(struct mmt_launches *out, const char *entry, const enum mmt_arg *args,
@@ -171,23 +98,27 @@ static void panel_launch(const int *v, const mmt_problem *p, const struct mmt_ca
     const size_t depth = (size_t) mmt_gemm_pieces(p->k, 16) * 16 * mmt_type_size(p->type);
     size_t b_at = 0;
 
-    *out = (struct mmt_launches){ .tile_m = v[THREAD_TILE_M], .tile_n = width(v) };
+    *out = (struct mmt_launches){ 0 };
     if (v[PACK_A]) {
         const int64_t count = matrices(p, p->stride_a);
-        add(out, "pack_a", pack_a_args, mmt_gemm_pieces(rows, v[PANELS_M]), strips,
+        add(out, "pack_a", pack_a_args, mmt_gemm_pieces(rows, PACK_PANELS), strips,
             count);
         b_at = (size_t) (count * rows * v[THREAD_TILE_M]) * depth;
     }
     out->workspace = b_at;
     if (v[PACK_B]) {
         const int64_t count = matrices(p, p->stride_b);
-        add(out, "pack_b", pack_b_args, mmt_gemm_pieces(cols, v[PANELS_N]), strips,
+        add(out, "pack_b", pack_b_args, mmt_gemm_pieces(cols, PACK_PANELS), strips,
             count);
         out->launch[out->count - 1].workspace_at = b_at;
         out->workspace += (size_t) (count * cols * width(v)) * depth;
     }
     add(out, "mmt_gemm", gemm_args, tiles(v, p), 1, p->batch);
-    out->launch[out->count - 1].second_workspace_at = b_at;
+    struct mmt_launch *multiplies = &out->launch[out->count - 1];
+    multiplies->second_workspace_at = b_at;
+    multiplies->tile[0] = v[THREAD_TILE_M] * v[PANELS_M];
+    multiplies->tile[1] = width(v) * v[PANELS_N];
+    multiplies->tile[2] = v[BLOCK_K];
 }
 
 const struct mmt_template mmt_template_panel = {
@@ -199,6 +130,7 @@ const struct mmt_template mmt_template_panel = {
     .fused = true,
     .dialects = MMT_OPENCL_C,
     .preferred_on = MMT_CPU,
+    .rates = { .slowed = 1, .launch = 11000 },
     .file = "panel.cl",
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
@@ -206,6 +138,8 @@ const struct mmt_template mmt_template_panel = {
     .check_problem = panel_check_problem,
     .tile = panel_tile,
     .launch = panel_launch,
+    .cycles = mmt_panel_cycles,
+    .candidates = mmt_panel_candidates,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(*seeds),
 };

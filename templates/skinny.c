@@ -203,13 +203,9 @@ static void skinny_launch(const int *v, const mmt_problem *p, const struct mmt_c
     };
     const size_t size = mmt_type_size(p->type);
     const int64_t cells = p->m * p->n, filled = filled_splits(v, p->k);
-    const int along = v[THREADS_LONG] * v[THREAD_TILE_LONG];
     const int adders = MMT_GEMM_ADDERS / mmt_gemm_sharers((int) filled);
-    const bool rows = rows_are_short(v, p);
 
-    *out = (struct mmt_launches){ .count = filled > 1 ? 2 : 1,
-                                  .tile_m = rows ? v[THREAD_TILE_SHORT] : along,
-                                  .tile_n = rows ? along : v[THREAD_TILE_SHORT] };
+    *out = (struct mmt_launches){ .count = filled > 1 ? 2 : 1 };
     out->launch[0] = (struct mmt_launch){
         .entry = "mmt_gemm",
         .args = args,
@@ -248,7 +244,7 @@ const struct mmt_template mmt_template_skinny = {
     .op = MMT_GEMM,
     .types = MMT_PLAIN_TYPES,
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
-    .preferred_on = MMT_GPU | MMT_CPU,
+    .preferred_on = MMT_GPU,
     .file = "skinny.cl",
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,

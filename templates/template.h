@@ -32,6 +32,13 @@ struct mmt_knob {
         name, what, MMT_COUNT_VALUES(__VA_ARGS__), { __VA_ARGS__ }, NULL, false, 0       \
     }
 
+/* The launch has it; texts see `seen`, the least of its values. */
+#define MMT_KNOB_OF_LAUNCH(name, what, seen, ...)                                        \
+    {                                                                                    \
+        name, what, MMT_COUNT_VALUES(seen, __VA_ARGS__), { seen, __VA_ARGS__ }, NULL,    \
+            false, seen                                                                  \
+    }
+
 /* Values that are a range: so many from `first` on, `step` apart. */
 #define MMT_RANGE_8(first, step)                                                         \
     (first), (first) + (step), (first) + 2 * (step), (first) + 3 * (step),               \

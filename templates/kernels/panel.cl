@@ -1,14 +1,15 @@
 // panel - C = alpha*op(A)*op(B) + beta*C on a CPU, row major.
 //
-// One work-item is one core at work: it computes PANELS_M x PANELS_N register tiles of C, each
-// THREAD_TILE_M rows of THREAD_TILE_N vectors. Two launches before may copy A and B into panels,
+// One work-item is one core at work: it computes a tile of C, of register tiles, each
+// THREAD_TILE_M rows of THREAD_TILE_N vectors. The launch says how many: tile_m is PANELS_M
+// times THREAD_TILE_M, tile_n is PANELS_N times WIDTH, block_k is BLOCK_K. Two launches before may copy A and B into panels,
 // so that the multiplication reads both in the order in which they lie:
 //
 //   panel of A: THREAD_TILE_M rows       panel of B: WIDTH = THREAD_TILE_N * VECTOR columns
 //     k=0  a0 a1 a2 ...             k=0  b0 b1 b2 ...
 //     k=1  a0 a1 a2 ...             k=1  b0 b1 b2 ...
 //
-// k is taken in blocks of BLOCK_K: the block of A that PANELS_M register tiles read stays in
+// k is taken in blocks of block_k: the block of A that a work-item's register tiles read stays in
 // the second-level cache while it meets all panels of B of the work-item, one after the
 // other. Rows of A that lie as they came are read one beside the other, each element once a
 // register tile: few of them need no panel.
@@ -16,8 +17,8 @@
 // The workspace has the panels of all A, one matrix after the other, then those of all B; of
 // an operand that the whole batch shares there is one matrix, which is packed once.
 //
-// Launch: pack_a, grid (tiles along m, ceil(k/PACK_K), matrices of A), where PACK_A is 1;
-//         pack_b, grid (tiles along n, ceil(k/PACK_K), matrices of B), where PACK_B is 1;
+// Launch: pack_a, grid (panels of A / PACK_PANELS, ceil(k/PACK_K), matrices of A), where PACK_A is 1;
+//         pack_b, grid (panels of B / PACK_PANELS, ceil(k/PACK_K), matrices of B), where PACK_B is 1;
 //         mmt_gemm, grid (tiles of m x tiles of n, 1, batch); work-groups of one.
 
 #ifndef THREAD_TILE_M
@@ -28,15 +29,6 @@
 #endif
 #ifndef VECTOR
 #define VECTOR 16             // elements in a vector
-#endif
-#ifndef PANELS_M
-#define PANELS_M 8            // register tiles of a work-item along m
-#endif
-#ifndef PANELS_N
-#define PANELS_N 4            // register tiles of a work-item along n
-#endif
-#ifndef BLOCK_K
-#define BLOCK_K 1024          // depth of one pass over a work-item's tiles
 #endif
 #ifndef K_UNROLL
 #define K_UNROLL 1            // steps of k unrolled
@@ -58,10 +50,9 @@
 #error "a transposed B has no vectors along n: it must be packed"
 #endif
 
-#define WIDTH  (THREAD_TILE_N * VECTOR)
-#define TILE_M (PANELS_M * THREAD_TILE_M)
-#define TILE_N (PANELS_N * WIDTH)
-#define PACK_K 32             // steps of k that a work-item copies into panels
+#define WIDTH       (THREAD_TILE_N * VECTOR)
+#define PACK_K      32        // steps of k that a work-item copies
+#define PACK_PANELS 8         // into so many panels
 
 #define PASTE_(a, b) a##b
 #define PASTE(a, b)  PASTE_(a, b)
@@ -122,12 +113,12 @@ KERNEL BLOCK_SIZE(1, 1)
 void pack_a(int m, int n, int k, const GLOBAL real *RESTRICT a, wide a_start, int lda,
             wide a_stride, GLOBAL real *RESTRICT workspace, wide workspace_start)
 {
-    const int row = BLOCK_X * TILE_M, first = BLOCK_Y * PACK_K;
+    const int rows = PACK_PANELS * THREAD_TILE_M, row = BLOCK_X * rows, first = BLOCK_Y * PACK_K;
     GLOBAL real *panels = workspace + workspace_start + row * panel_depth(k)
                           + BLOCK_Z * panels_of_a(m, k);
 
     pack(panels + first * THREAD_TILE_M, THREAD_TILE_M * panel_depth(k), THREAD_TILE_M,
-         a + a_start + BLOCK_Z * a_stride + A_AT(row, first), min(m - row, TILE_M),
+         a + a_start + BLOCK_Z * a_stride + A_AT(row, first), min(m - row, rows),
          A_AT(1, 0), A_AT(0, 1), min(PACK_K, k - first));
 }
 #endif
@@ -137,12 +128,12 @@ KERNEL BLOCK_SIZE(1, 1)
 void pack_b(int m, int n, int k, const GLOBAL real *RESTRICT b, wide b_start, int ldb,
             wide b_stride, GLOBAL real *RESTRICT workspace, wide workspace_start)
 {
-    const int col = BLOCK_X * TILE_N, first = BLOCK_Y * PACK_K;
+    const int cols = PACK_PANELS * WIDTH, col = BLOCK_X * cols, first = BLOCK_Y * PACK_K;
     GLOBAL real *panels = workspace + workspace_start + col * panel_depth(k)
                           + BLOCK_Z * panels_of_b(n, k);
 
     pack(panels + first * WIDTH, WIDTH * panel_depth(k), WIDTH,
-         b + b_start + BLOCK_Z * b_stride + B_AT(first, col), min(n - col, TILE_N),
+         b + b_start + BLOCK_Z * b_stride + B_AT(first, col), min(n - col, cols),
          B_AT(0, 1), B_AT(1, 0), min(PACK_K, k - first));
 }
 #endif
@@ -245,11 +236,12 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
               GLOBAL real *RESTRICT c, wide c_start, int ldc, wide c_stride,
               const GLOBAL real *RESTRICT packed_a, wide packed_a_start,
               const GLOBAL real *RESTRICT packed_b, wide packed_b_start,
-              const GLOBAL real *RESTRICT bias, wide bias_start)
+              const GLOBAL real *RESTRICT bias, wide bias_start,
+              int tile_m, int tile_n, int block_k)
 {
-    const int tiles_m = (m + TILE_M - 1) / TILE_M;
-    const int first_row = BLOCK_X % tiles_m * TILE_M, past_row = min(m, first_row + TILE_M);
-    const int first_col = BLOCK_X / tiles_m * TILE_N, past_col = min(n, first_col + TILE_N);
+    const int tiles_m = (m + tile_m - 1) / tile_m;
+    const int first_row = BLOCK_X % tiles_m * tile_m, past_row = min(m, first_row + tile_m);
+    const int first_col = BLOCK_X / tiles_m * tile_n, past_col = min(n, first_col + tile_n);
 
     if (scalars) {
         alpha = scalars[scalars_start];
@@ -262,10 +254,10 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     c += c_start + BLOCK_Z * c_stride;
     const int steps = alpha == 0 ? 0 : k; // then A and B do not count, whatever they hold
 
-    for (int first = 0; first == 0 || first < steps; first += BLOCK_K)
+    for (int first = 0; first == 0 || first < steps; first += block_k)
         for (int col = first_col; col < past_col; col += WIDTH)
             for (int row = first_row; row < past_row; row += THREAD_TILE_M) {
-                const int last = min(first + BLOCK_K, steps);
+                const int last = min(first + block_k, steps);
                 vec acc[THREAD_TILE_M][THREAD_TILE_N];
                 wide a_rows[THREAD_TILE_M]; // from the tile's first row; those past m are the last
                 UNROLL

@@ -99,20 +99,18 @@ static TEST_UNUSED struct mmt_range full_range(int parts)
     return range;
 }
 
-/* Of a family of several types, the first or the second of which has it right. */
-static struct mmt_portfolio_kernel a_portfolio_kernel(const struct mmt_template *template,
-                                                      int which)
+/* Of a family of several types, for the first or the second. */
+static struct mmt_unlisted_kernel unlisted_kernel(const struct mmt_template *template,
+                                                  int which)
 {
     mmt_problem kind = mmt_gemm_problem(which % 2 ? MMT_F16 : MMT_BF16, 1, 1, 1);
     kind.trans_b = 1;
-    struct mmt_portfolio_kernel kernel = { .family = MMT_BF16,
-                                           .config.template = template,
-                                           .right = mmt_kind_bit(&kind) };
+    struct mmt_unlisted_kernel kernel = { .family = MMT_BF16,
+                                          .config.template = template,
+                                          .right = mmt_kind_bit(&kind) };
     kind.trans_a = 1;
     kernel.right |= mmt_kind_bit(&kind);
     memcpy(kernel.config.values, template->seeds[0], sizeof(int) * template->num_knobs);
-    for (int i = 0; i < MMT_NUM_TERMS; i++)
-        kernel.terms[i] = i % 3 ? 1e-6 * (which + i) / 7 : 0;
     return kernel;
 }
 
@@ -120,9 +118,11 @@ static struct mmt_portfolio_kernel a_portfolio_kernel(const struct mmt_template 
 static struct mmt_model *a_model(mmt_type family, int trees)
 {
     struct mmt_model *model = calloc(1, sizeof *model);
-    *model = (struct mmt_model){
-        .family = family, .shapes = 300, .residual = 0.05, .num_trees = trees
-    };
+    *model = (struct mmt_model){ .family = family,
+                                 .law = MMT_LAW_EDITION,
+                                 .shapes = 300,
+                                 .residual = 0.05,
+                                 .num_trees = trees };
     for (int t = 0; t < trees; t++) {
         struct mmt_tree *tree = &model->trees[t];
         for (int i = 0; i < MMT_TREE_DEPTH; i++) {
@@ -157,9 +157,9 @@ static TEST_UNUSED struct mmt_profile *full_profile(void)
     profile->roofline.bandwidth_spread = 0.125;
     for (int t = 0; mmt_templates[t]; t++) {
         struct mmt_entry entry = full_entry(mmt_templates[t], t);
-        struct mmt_portfolio_kernel kernel = a_portfolio_kernel(mmt_templates[t], t);
+        struct mmt_unlisted_kernel kernel = unlisted_kernel(mmt_templates[t], t);
         CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
-        CHECK_OK(mmt_profile_add_portfolio_kernel(profile, &kernel, &err), err);
+        CHECK_OK(mmt_profile_add_unlisted(profile, &kernel, &err), err);
     }
     for (int parts = 1; parts <= MMT_MOST_SEGMENTS; parts += MMT_MOST_SEGMENTS - 1) {
         const struct mmt_range range = full_range(parts);

@@ -40,8 +40,6 @@ double synthetic_normal(void)
 /* ---- a device that is made up ---------------------------------------------------------
  */
 
-unsigned synthetic_sms = 132;
-
 struct mmt_caps synthetic_gpu(void)
 {
     return (struct mmt_caps){
@@ -58,8 +56,25 @@ struct mmt_caps synthetic_gpu(void)
         .registers_per_sm = 65536,
         .threads_per_sm = 2048,
         .blocks_per_sm = 32,
-        .sms = synthetic_sms,
+        .sms = 132,
         .warp = 32,
+    };
+}
+
+struct mmt_caps synthetic_cpu(unsigned vector_bytes)
+{
+    return (struct mmt_caps){
+        .dialect = MMT_OPENCL_C,
+        .kind = MMT_CPU,
+        .f64 = true,
+        .max_threads = 4096,
+        .max_block = { 4096, 4096, 4096 },
+        .max_grid = { INT32_MAX, INT32_MAX, INT32_MAX },
+        .shared = 1 << 20,
+        .sms = 2,
+        .warp = 1,
+        .vector_bytes = vector_bytes,
+        .cache = 32 << 20,
     };
 }
 
@@ -94,8 +109,7 @@ struct mmt_config synthetic_config(const char *text)
     return config;
 }
 
-struct mmt_portfolio_kernel synthetic_kernel(int tile_m, int tile_n, int work,
-                                             double gflops)
+struct mmt_config synthetic_kernel(int tile_m, int tile_n, int work)
 {
     char text[256];
     snprintf(text, sizeof text,
@@ -103,54 +117,19 @@ struct mmt_portfolio_kernel synthetic_kernel(int tile_m, int tile_n, int work,
              "WARP_M=4 WARP_N=8 "
              "LANES=rows C_VECTOR=2 SHARED_LAYOUT=pad K_UNROLL=16 MIN_BLOCKS=1 SPLIT_K=0",
              tile_m, tile_n, work, work);
-    const double step = 2.0 * tile_m * tile_n * 16 / (gflops * 1e9);
-    return (struct mmt_portfolio_kernel){
-        .family = MMT_F32,
-        .config = synthetic_config(text),
-        .right = synthetic_all_transposes(MMT_F32),
-        .terms = { [SYNTHETIC_LAUNCH] = 4e-6,
-                   [SYNTHETIC_STEP] = 0.8 * step,
-                   [SYNTHETIC_WAVE_STEP] = 0.3 * step,
-                   [SYNTHETIC_BLOCK] = 20 * step,
-                   [SYNTHETIC_OUTPUT] = 0.02 * step / (work * work),
-                   [SYNTHETIC_BYTE] = 1.0 / 3e12,
-                   [SYNTHETIC_WORKSPACE] = 2.5e-13,
-                   [SYNTHETIC_UNALIGNED] = 0.4 * step },
-    };
+    return synthetic_config(text);
 }
 
-uint64_t synthetic_all_transposes(mmt_type type)
-{
-    uint64_t kinds = 0;
-    for (int transposes = 0; transposes < 4; transposes++) {
-        mmt_problem kind = mmt_gemm_problem(type, 1, 1, 1);
-        kind.trans_a = transposes / 2, kind.trans_b = transposes % 2;
-        kinds |= mmt_kind_bit(&kind);
-    }
-    return kinds;
-}
-
-double synthetic_seconds(const struct mmt_portfolio_kernel *like,
-                         const mmt_problem *problem, const struct mmt_caps *caps)
-{
-    struct mmt_bound bound;
-    mmt_bind_known(&like->config, problem, caps, &bound);
-    const struct mmt_view view = mmt_cost_view(&bound);
-    return mmt_cost_base(like->terms, &view);
-}
-
-struct mmt_fit_sample synthetic_sample(const struct mmt_portfolio_kernel *like,
-                                       const mmt_problem *problem, double noise)
+double synthetic_seconds(const struct mmt_config *config, const mmt_problem *problem,
+                         double more)
 {
     const struct mmt_caps caps = synthetic_gpu();
-    const double seconds = synthetic_seconds(like, problem, &caps);
-    return (struct mmt_fit_sample){ .problem = *problem,
-                                    .config = like->config,
-                                    .seconds = seconds * exp(noise * synthetic_normal()),
-                                    .checked = true };
+    const struct mmt_tile tile = config->template->tile(config->values, problem);
+    return mmt_cost_seconds(mmt_cost_estimate(config, problem, &caps), &caps) *
+           exp(tile.m > 64 ? more : 0);
 }
 
-void synthetic_kernels(struct mmt_portfolio_kernel kernels[SYNTHETIC_KERNELS])
+void synthetic_kernels(struct mmt_config kernels[SYNTHETIC_KERNELS])
 {
     static const int tiles[SYNTHETIC_KERNELS / 2][3] = {
         { 32, 32, 2 },   { 32, 64, 4 },  { 64, 32, 4 },   { 64, 64, 4 },
@@ -159,12 +138,10 @@ void synthetic_kernels(struct mmt_portfolio_kernel kernels[SYNTHETIC_KERNELS])
     };
     for (int i = 0; i < SYNTHETIC_KERNELS; i++) {
         const int *t = tiles[i / 2];
-        double area = (double) t[0] * t[1], speed = 400 * area / (area + 4000);
-        double gflops = speed * (0.85 + 0.3 * synthetic_uniform());
         mmt_error err;
-        kernels[i] = synthetic_kernel(t[0], t[1], t[2], gflops);
+        kernels[i] = synthetic_kernel(t[0], t[1], t[2]);
         if (i % 2)
-            must(mmt_config_set(&kernels[i].config, "FMA_ORDER", "rows", &err), &err);
+            must(mmt_config_set(&kernels[i], "FMA_ORDER", "rows", &err), &err);
     }
 }
 
@@ -175,13 +152,4 @@ mmt_problem synthetic_kind(mmt_type type, int transposes)
     problem.trans_a = transposes / 2, problem.trans_b = transposes % 2;
     must(mmt_problem_normalise(&problem, &problem, &err), &err);
     return problem;
-}
-
-struct mmt_portfolio_kernel synthetic_any_type(const struct mmt_portfolio_kernel *like,
-                                               int which)
-{
-    struct mmt_portfolio_kernel kernel = *like;
-    kernel.config = synthetic_config(which ? "naive ORDER=columns" : "naive ORDER=rows");
-    kernel.family = MMT_BF16;
-    return kernel;
 }

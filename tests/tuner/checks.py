@@ -136,14 +136,11 @@ def plant_templates(root, folder, fault, *names):
     return templates
 
 
-def add_portfolio(path):
-    """Makes the first entry's kernel its family's portfolio: runs of a few candidates find none."""
+def add_model(path):
+    """Adds a model of the first entry's family: runs of a few candidates learn too little for one."""
     with open(path, encoding="utf-8") as f:
         profile = json.load(f)
-    entry = profile["entries"][0]
-    kind = entry["problem"]["type"]
-    profile["portfolio"] = [{"family": kind, "template": entry["template"], "knobs": entry["knobs"],
-                             "right": [kind + " nn"], "terms_us": [1.0] * 2 + [0.0] * 13}]
-    profile["models"] = [{"family": kind, "shapes": 9, "residual": 0.1, "trees": []}]
+    kind = profile["entries"][0]["problem"]["type"]
+    profile["models"] = [{"family": kind, "law": 1, "shapes": 24, "residual": 0.1, "trees": []}]
     with open(path, "w", encoding="utf-8") as f:
         json.dump(profile, f)

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-from checks import add_portfolio, check, end
+from checks import add_model, check, end
 
 MMTUNE, FAKES, LIBRARIES = sys.argv[1:4]
 folder = tempfile.mkdtemp(prefix="mmtune-test-")
@@ -212,7 +212,7 @@ def test_regret():
     done = mmtune("--device", "cuda:0", "--type", "f32", "--shape", "12x12x12", "--template", "naive", "--budget", "2c",
                   "--limit", "900", "-o", path)
     check(done.returncode == 0, done.stdout + done.stderr)
-    add_portfolio(path)
+    add_model(path)
     for state, said in [(COOL, 0), (HOT, 1)]:
         deal(state)
         done = mmtune("regret", "--json", "--device", "cuda:0", "--profile", path, "--shapes", "2",

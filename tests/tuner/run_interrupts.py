@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from checks import add_portfolio, check, end, make_home, need_cpu_device, plant_templates
+from checks import add_model, check, end, make_home, need_cpu_device, plant_templates
 
 MMTUNE, ROOT = map(os.path.abspath, sys.argv[1:3])
 folder, environment = make_home()
@@ -159,8 +159,8 @@ def test_regret(device):
                            "tiled", "--budget", "2c"], capture_output=True, text=True, env=environment)
     if not check(done.returncode == 0, f"a profile is there: {done.stdout}{done.stderr}"):
         return
-    add_portfolio(path)
-    slow("m + 500", "naive", "tiled")
+    add_model(path)
+    slow("m + 500", "naive", "panel", "skinny")
     process = start(["regret", "--device", device, "--profile", path, "--budget", "0", "--limit", "20"])
     wait_for_work(process, 6)
     interrupt(process, signal.SIGINT, "mmtune regret: interrupted; ")

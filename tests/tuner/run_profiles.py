@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 
-from checks import add_portfolio, check, end, make_home, need_cpu_device, stand_in
+from checks import add_model, check, end, make_home, need_cpu_device, stand_in
 
 MMTUNE, ROOT, STAND_IN = sys.argv[1:4]
 folder, environment = make_home()
@@ -45,9 +45,8 @@ def shapes_of(profile):
     return sorted((e["problem"]["type"], e["problem"]["m"]) for e in profile["entries"])
 
 
-def family(profile, name):
-    """A portfolio and its model."""
-    return [[item for item in profile.get(part, []) if item["family"] == name] for part in ("portfolio", "models")]
+def models(profile, family):
+    return [model for model in profile.get("models", []) if model["family"] == family]
 
 
 def test_nothing_learned():
@@ -71,16 +70,16 @@ def test_nothing_learned():
 
 
 def test_lost_journal():
-    """Its portfolio for other shapes stays."""
+    """The model of other shapes that it taught stays."""
     path = folder + "/lost.json"
     tune(path, "f32", "96x80x64", "tiled", "2c")
-    add_portfolio(path)
+    add_model(path)
     before = load(path)
     os.remove(path + ".journal")
     tune(path, "f64", "96x80x64", "tiled", "2c")
     after = load(path)
-    check(family(after, "f32") == family(before, "f32"),
-          f"it stays without the journal: {family(after, 'f32')}")
+    check(models(before, "f32") and models(after, "f32") == models(before, "f32"),
+          f"it stays without the journal: {models(after, 'f32')}")
     check(shapes_of(after) == sorted(shapes_of(before) + [("f64", 96)]), "and so are entries")
 
 
@@ -88,16 +87,16 @@ def test_fresh():
     """What is about to be measured is forgotten, and the old file stands beside until the run ends."""
     path = folder + "/fresh.json"
     tune(path, "f64", "96x80x64", "tiled", "2c")
-    add_portfolio(path)
+    add_model(path)
     tune(path, "f32", "96x80x64,80x96x64", "tiled", "4c")
     before = load(path)
-    check(all(family(before, "f64")), "f64 has a portfolio")
+    check(models(before, "f64"), "f64 has a model")
     count = count_lines(path + ".journal")
     run("--device", device, "-o", path, "--type", "f32", "--shape", "64x80x96", "--template", "tiled",
         "--search", "random", "--budget", "2c", "--fresh")
     after = load(path)
     check(shapes_of(after) == [("f32", 64), ("f64", 96)], f"f32 was forgotten, f64 was not: {shapes_of(after)}")
-    check(family(after, "f64") == family(before, "f64"), "nor was its portfolio")
+    check(models(after, "f64") == models(before, "f64"), "nor was its model")
     check(not os.path.exists(path + ".before"), "the run ended, so that the old file is gone")
     lines = count_lines(path + ".journal")
     check(lines > count, f"the journal was added to: {count} lines, then {lines}")

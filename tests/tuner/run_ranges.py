@@ -55,13 +55,13 @@ def check_range(profile):
 
 
 def check_served(profile, ends):
-    """Each m by the entry of its own, else by its segment; beyond the range by the nearest entry."""
+    """Each m by the entry of its own, else by its segment; beyond the range by the law of time."""
     tuned = {entry["problem"]["m"] for entry in profile["entries"]}
     check({1, 8} <= tuned and len(tuned) == 3, f"entries: {tuned}")
     for m in range(1, 10):
         number = sum(end < m for end in ends)
         said = "tuned for this very problem" if m in tuned else \
-            "tuned for the nearest problem, gemm f32 nn 8x40x24" if m > 8 else \
+            "by the law of time" if m > 8 else \
             f"tuned for 1-8x40x24, kernel {number + 1} of {len(ends)}, m up to {ends[number]}"
         run("show", path, "--explain", f"{m}x40x24", "--type", "f32", said=(said,))
     served = min(set(range(1, 9)) - tuned)

@@ -39,8 +39,8 @@ run(["show", OWN], 0, "Testing", "sm_90a", "seed 18446744073709551615", "1 tried
     "  speed-up over cuBLAS 1.100, over its best 0.800\n",
     "speed-up over cuBLAS 12.8.4: geometric mean 1.100, worst 1.100 (gemm f32 nt 64x48x32), "
     "slower on 0 of 1 problem\n", "tiled TILE=16 SHARED_LAYOUT=pad",
-    "f32     tuned nt 2; ranges nt 1; portfolio nn 1, nt 1; other shapes within 5 % by the law of time, learned from 24\n",
-    "bf16    portfolio nn 1; nothing for other shapes: 0 were timed, of 16 at least\n", "portfolios for all other shapes\n  f32  tiled TILE=16 SHARED_LAYOUT=pad")
+    "f32     tuned nt 2; ranges nt 1; other shapes within 5 % by the law of time, learned from 24\n",
+    "bf16    none tuned; nothing learned for other shapes: 0 were timed, of 16\n", quiet=["portfolio"])
 run(["show", QUADRO], 0, "published figures", "Semenenko", "extra column *", "268.4 GFLOP/s",
     "exactly one 1 ms timer tick", "Table 1.4")
 run(["show", BAD + "/knob_range.json"], 0, "knobs.TILE is 17", "gemm f32 nt 64x48x32")
@@ -55,8 +55,11 @@ shown = json.loads(run(["show", "--json", OWN], 0))
 check(shown["made"]["seed"] == "18446744073709551615", "the seed is whole")
 check([p["problem"] for p in shown["problems"]] == ["gemm f32 nt 64x48x32"],
       "show --json has the problem once")
-check([k["family"] for k in shown["portfolio"]] == ["f32", "bf16"],
-      "show --json has the portfolio")
+check([(p["type"], p.get("model")) for p in shown["products"]] ==
+      [("f32", {"shapes": 24, "residual": 0.05}),
+       *((kind, {"shapes": 0, "residual": 0.0}) for kind in ("bf16", "f16"))],
+      f"show --json has the models: {shown['products']}")
+check("portfolio" not in shown and not any("portfolio" in p for p in shown["products"]), "and no portfolios")
 check(shown["problems"][0]["best"]["time_us"] == 2.5, "show --json has the time")
 check([(k["library"], k["speedup_over_library"], k["speedup_over_library_best"])
        for k in shown["problems"][0]["kernels"] if "library" in k] ==
@@ -76,12 +79,11 @@ with tempfile.TemporaryDirectory() as folder:
     f32, bf16 = own["models"]
     more = dict(f32, shapes=f32["shapes"] + 1, residual=0.5)
     same = dict(bf16, residual=0.5)
-    other = dict(own["portfolio"][0], right=["f32 tt"])
     (ours,) = own["ranges"]
     theirs = dict(ours, segments=ours["segments"][1:],
                   times=[dict(ours["times"][0], us=1.0), dict(ours["times"][1], us=2.6)])
     wider = dict(ours, problem=dict(ours["problem"], n=49, ldb=32, ldc=49))
-    json.dump(dict(own, entries=[quicker, longer], portfolio=[other], models=[more, same],
+    json.dump(dict(own, entries=[quicker, longer], models=[more, same],
                    ranges=[wider, theirs]), open(faster, "w"))
     json.dump(dict(own, device=dict(own["device"], name="Another")), open(foreign, "w"))
 
@@ -94,9 +96,6 @@ with tempfile.TemporaryDirectory() as folder:
     check(len(merged["entries"]) == len(own["entries"]) + 1, "no entry is there twice")
     check({m["family"]: m["residual"] for m in merged["models"]} == {"f32": 0.5, "bf16": 0.0},
           "of each family the model of more shapes stays, of as many the first")
-    check({k["family"]: k["right"] for k in merged["portfolio"]} ==
-          {"f32": ["f32 nn", "f32 nt", "f32 tt"], "bf16": ["bf16 nn", "f16 tn"]},
-          "and its kernels with it, right for what any of the profiles says")
     check(merged["ranges"] == [theirs, wider], "the faster kernels of a range stay, others come in")
     check(json.loads(run(["merge", faster, OWN], 0))["ranges"] == [wider, theirs], "in any order")
     check(merged["made"]["tried"] == 2 * own["made"]["tried"], "what was tried is added up")

@@ -1,11 +1,12 @@
 /* What is chosen by the law of time where nothing was tuned: on cards of several
- * architectures, for every type, transposes and many shapes. */
+ * architectures and on CPUs, for every type, transposes and many shapes. */
 #include <math.h>
 #include <string.h>
 
 #include "costmodel/costmodel.h"
 #include "runtime/select_internal.h"
 #include "tests/support/hopper_caps.h"
+#include "tests/support/synthetic_device.h"
 #include "tests/support/test.h"
 #include "tuner/bundle/make.h"
 #include "tuner/model/fit.h"
@@ -166,8 +167,7 @@ static int time_shapes(const struct mmt_caps *caps, int first, struct mmt_fit_sa
                 out[count++] =
                     (struct mmt_fit_sample){ .problem = shapes[i],
                                              .config = ranked[r].config,
-                                             .seconds = true_seconds(&ranked[r]),
-                                             .checked = true };
+                                             .seconds = true_seconds(&ranked[r]) };
     }
     return count;
 }
@@ -183,11 +183,10 @@ static void test_learning(void)
 
     profile->caps = hopper_caps(132);
     count = time_shapes(&profile->caps, 0, samples);
-    CHECK_OK(mmt_fit_families(profile, 0, samples, (size_t) count, &err), err);
+    CHECK_OK(mmt_fit_models(profile, samples, (size_t) count, &err), err);
     CHECK_EQ_INT((int) profile->num_models, 1);
     CHECK_EQ_INT(profile->models[0].law, MMT_LAW_EDITION);
     CHECK(profile->models[0].shapes > TAUGHT / 2);
-    CHECK_EQ_INT((int) profile->num_portfolio, 0);
 
     count = time_shapes(&profile->caps, TAUGHT, samples);
     for (int i = 0; i < count; i++) {
@@ -212,10 +211,10 @@ static void test_learning(void)
 static double expect_best(const struct mmt_profile *bundle, const mmt_problem *problem)
 {
     double best = INFINITY;
-    for (size_t i = 0; i < bundle->num_portfolio; i++) {
-        const struct mmt_ranked ranked = { .config = bundle->portfolio[i].config };
+    for (size_t i = 0; i < bundle->num_unlisted; i++) {
+        const struct mmt_ranked ranked = { .config = bundle->unlisted[i].config };
         struct mmt_bound bound;
-        if (bundle->portfolio[i].right & mmt_kind_bit(problem) &&
+        if (bundle->unlisted[i].right & mmt_kind_bit(problem) &&
             mmt_bind(&ranked.config, problem, &bundle->caps, &bound))
             best = fmin(best, mmt_expected_seconds(&ranked, &bound));
     }
@@ -253,7 +252,8 @@ static void test_bundled(void)
         CHECK_OK(mmt_problem_normalise(&kinds[i], &kinds[i], &err), err);
     }
     CHECK_OK(mmt_bundle_choose(bundle, &problems, &err), err);
-    CHECK(bundle->num_portfolio > 8 && bundle->num_portfolio <= 3 * MMT_FIT_MOST_KERNELS);
+    CHECK(bundle->num_unlisted > 8 &&
+          bundle->num_unlisted <= 3 * MMT_BUNDLE_MOST_KERNELS);
     for (int i = 0; i < KINDS; i++)
         CHECK(loss_of(bundle, &kinds[i]) < 0.1);
     kinds[0].trans_a = 1; /* nothing was chosen for it */
@@ -263,14 +263,15 @@ static void test_bundled(void)
 
 int main(void)
 {
-    const struct mmt_caps cards[] = { hopper_caps(132), card("sm_80", 80),
-                                      card("sm_75", 75), card("sm_120", 120),
-                                      by_opencl() };
+    const struct mmt_caps devices[] = {
+        hopper_caps(132), card("sm_80", 80), card("sm_75", 75), card("sm_120", 120),
+        by_opencl(),      synthetic_cpu(64), synthetic_cpu(32),
+    };
     test_parts();
     test_learning();
     test_bundled();
-    for (size_t i = 0; i < sizeof cards / sizeof *cards; i++)
-        test_choices(NULL, &cards[i]);
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+        test_choices(NULL, &devices[i]);
     test_installed("cuda-nvidia-h200.json");
     test_installed("cuda-nvidia-h100-80gb-hbm3.json");
     return test_end("law");

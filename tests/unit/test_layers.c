@@ -68,20 +68,13 @@ static void add_range(struct mmt_profile *profile, int64_t size, int64_t m_to, i
     CHECK_OK(mmt_profile_add_range(profile, &range, &err), err);
 }
 
-/* A portfolio of one kernel, for products whose operands stand as they are; selected by
- * so many problems. */
-static void add_family(struct mmt_profile *profile, mmt_type family, int order,
-                       int shapes)
+/* A model of the family that rests on so many problems. */
+static void add_model(struct mmt_profile *profile, mmt_type family, int shapes)
 {
     static struct mmt_model model;
     mmt_error err = { 0 };
-    const mmt_problem kind = problem_of(family, 8);
-    const struct mmt_portfolio_kernel kernel = { .family = family,
-                                                 .config = naive(order),
-                                                 .right = mmt_kind_bit(&kind),
-                                                 .terms = { 1e-9, 1e-6 } };
-    model = (struct mmt_model){ .family = family, .shapes = shapes };
-    CHECK_OK(mmt_profile_add_portfolio_kernel(profile, &kernel, &err), err);
+    model =
+        (struct mmt_model){ .family = family, .law = MMT_LAW_EDITION, .shapes = shapes };
     CHECK_OK(mmt_profile_add_model(profile, &model, &err), err);
 }
 
@@ -131,18 +124,28 @@ static void check_choice(mmt_type type, int64_t size, int why, int order,
                          const char *place)
 {
     mmt_profile *profile = find();
-    struct mmt_caps caps = device->caps;
-    caps.sms = 0; /* so that portfolios count */
     const mmt_problem problem = problem_of(type, size);
     const struct mmt_config wanted = naive(order);
     struct mmt_selection selection;
     mmt_error err = { 0 };
     if (!CHECK(profile != NULL))
         return;
-    CHECK_OK(mmt_select(profile, &problem, &caps, NULL, &selection, &err), err);
+    CHECK_OK(mmt_select(profile, &problem, &device->caps, NULL, &selection, &err), err);
     CHECK_EQ_INT(selection.why, why);
     CHECK(mmt_config_equal(&selection.config, &wanted));
     CHECK(selection.layer >= 0 && strstr(profile->layers[selection.layer].path, place));
+    mmt_profile_free(profile);
+}
+
+/* The problems that the model of a type rests on, and whose it is. */
+static void check_model(mmt_type type, int shapes, const char *place)
+{
+    mmt_profile *profile = find();
+    const struct mmt_model *model = profile ? mmt_profile_model(profile, type) : NULL;
+    if (CHECK(model != NULL)) {
+        CHECK_EQ_INT(model->shapes, shapes);
+        CHECK(strstr(profile->layers[model->layer].path, place));
+    }
     mmt_profile_free(profile);
 }
 
@@ -155,11 +158,11 @@ static void test_all_count(void)
     clear();
     struct mmt_profile *user = begin("2026-03-01T00:00:00Z");
     add_entry(user, MMT_F32, 512, 0);
-    add_family(user, MMT_F32, 0, 4);
+    add_model(user, MMT_F32, 4);
     put(USER, ".json", user);
     struct mmt_profile *shared = begin("2026-01-01T00:00:00Z");
     add_entry(shared, MMT_F64, 512, 1);
-    add_family(shared, MMT_F32, 1, 24);
+    add_model(shared, MMT_F32, 24);
     put(SHARED, ".json", shared);
     struct mmt_profile *site = begin("2026-02-01T00:00:00Z");
     add_entry(site, MMT_I32, 512, 1);
@@ -168,7 +171,7 @@ static void test_all_count(void)
     check_choice(MMT_F32, 512, MMT_SELECTION_EXACT, 0, "/user/");
     check_choice(MMT_F64, 512, MMT_SELECTION_EXACT, 1, "/shared/");
     check_choice(MMT_I32, 512, MMT_SELECTION_EXACT, 1, "/site/");
-    check_choice(MMT_F32, 8, MMT_SELECTION_COST, 1, "/shared/");
+    check_model(MMT_F32, 24, "/shared/");
 }
 
 /* An entry of any layer counts before a range of any; of ranges of the same problems the
@@ -196,91 +199,67 @@ static void test_ranges(void)
     mmt_profile_free(found);
 }
 
-/* Of portfolios that rest on as much the newest; of others the one that rests on more,
+/* Of models that rest on as much the newest; of others the one that rests on more,
  * however old. */
-static void test_families(void)
+static void test_models(void)
 {
     clear();
     struct mmt_profile *old = begin("2026-01-01T00:00:00Z");
-    add_family(old, MMT_F32, 0, 24);
+    add_model(old, MMT_F32, 24);
     put(USER, ".json", old);
     struct mmt_profile *recent = begin("2026-02-01T00:00:00Z");
-    add_family(recent, MMT_F32, 1, 24);
+    add_model(recent, MMT_F32, 24);
     put(SITE, ".json", recent);
-    check_choice(MMT_F32, 8, MMT_SELECTION_COST, 1, "/site/");
+    check_model(MMT_F32, 24, "/site/");
     struct mmt_profile *larger = begin("2025-01-01T00:00:00Z");
-    add_family(larger, MMT_F32, 0, 25);
+    add_model(larger, MMT_F32, 25);
     put(SHARED, ".json", larger);
-    check_choice(MMT_F32, 8, MMT_SELECTION_COST, 0, "/shared/");
+    check_model(MMT_F32, 25, "/shared/");
 }
 
-/* Each family by itself, kernels and model together. */
-static void test_whole_families(void)
+/* Each family by itself. */
+static void test_families(void)
 {
     clear();
     struct mmt_profile *user = begin("2026-02-01T00:00:00Z");
-    add_family(user, MMT_F32, 0, 24);
-    add_family(user, MMT_F64, 0, 24);
+    add_model(user, MMT_F32, 24);
+    add_model(user, MMT_F64, 24);
     put(USER, ".json", user);
     struct mmt_profile *shared = begin("2026-01-01T00:00:00Z");
-    add_family(shared, MMT_F32, 1, 25);
-    add_family(shared, MMT_F64, 1, 23);
+    add_model(shared, MMT_F32, 25);
+    add_model(shared, MMT_F64, 23);
     put(SHARED, ".json", shared);
-    check_choice(MMT_F32, 8, MMT_SELECTION_COST, 1, "/shared/");
-    check_choice(MMT_F64, 8, MMT_SELECTION_COST, 0, "/user/");
+    check_model(MMT_F32, 25, "/shared/");
+    check_model(MMT_F64, 24, "/user/");
     mmt_profile *both = find();
     if (!CHECK(both != NULL))
         return;
-    CHECK_EQ_INT(both->num_portfolio, 4);
     CHECK_EQ_INT(both->num_models, 4);
-    CHECK_EQ_INT(mmt_profile_model(both, MMT_F32)->shapes, 25);
-    CHECK_EQ_INT(mmt_profile_model(both, MMT_F64)->shapes, 24);
     CHECK(!mmt_profile_model(both, MMT_I32));
     mmt_profile_free(both);
 }
 
-/* A portfolio that rests on more hides no type or transposes that it was not checked for.
- */
-static void test_kinds(void)
-{
-    clear();
-    struct mmt_profile *user = begin("2026-02-01T00:00:00Z");
-    mmt_problem other = problem_of(MMT_F32, 8);
-    other.trans_b = 1;
-    add_family(user, MMT_F32, 0, 24);
-    user->portfolio[0].right |= mmt_kind_bit(&other);
-    put(USER, ".json", user);
-    struct mmt_profile *shared = begin("2026-01-01T00:00:00Z");
-    add_family(shared, MMT_F32, 1, 25);
-    put(SHARED, ".json", shared);
-    check_choice(MMT_F32, 8, MMT_SELECTION_COST, 1, "/shared/");
-    mmt_profile *both = find();
-    if (!CHECK(both != NULL))
-        return;
-    const struct mmt_model *model = mmt_profile_model_for(both, &other);
-    CHECK(model && model->shapes == 24);
-    other.trans_a = 1;
-    CHECK(!mmt_profile_model_for(both, &other));
-    mmt_profile_free(both);
-}
-
-/* A family's types share its model; a portfolio without one is not selected from. */
-static void test_models(void)
+/* A family's types share its model; one of too few problems corrects nothing; and one
+ * takes the place of all of its family. */
+static void test_one_family(void)
 {
     struct mmt_profile *profile = begin("2026-01-01T00:00:00Z");
-    add_family(profile, MMT_BF16, 0, 24);
-    CHECK(mmt_profile_model(profile, MMT_F16) == profile->models);
+    mmt_error err = { 0 };
+    add_model(profile, MMT_F32, 24);
+    add_model(profile, MMT_BF16, 24);
+    CHECK(mmt_profile_model(profile, MMT_F16) == &profile->models[1]);
     CHECK(!mmt_profile_model(profile, MMT_F8E4M3));
-    profile->num_models = 0;
-    CHECK(!mmt_profile_model(profile, MMT_BF16));
-    clear();
-    put(USER, ".json", profile);
-    mmt_profile *found = find();
-    CHECK(found && found->num_portfolio == 0);
-    mmt_profile_free(found);
+    struct mmt_model few = profile->models[1];
+    few.shapes = MMT_FEWEST_SHAPES - 1;
+    CHECK_OK(mmt_profile_replace_model(profile, &few, &err), err);
+    CHECK_EQ_INT(profile->num_models, 2);
+    CHECK(!mmt_profile_model(profile, MMT_BF16) && mmt_profile_model(profile, MMT_F32));
+    few.shapes = MMT_FEWEST_SHAPES;
+    CHECK_OK(mmt_profile_replace_model(profile, &few, &err), err);
+    CHECK(mmt_profile_model(profile, MMT_BF16));
+    mmt_profile_free(profile);
 }
 
-/* One problem in three files. */
 /* What was printed into memory, as a program carries it along. */
 static mmt_profile *parsed(struct mmt_profile *profile)
 {
@@ -586,8 +565,8 @@ static void test_told(void)
     mmt_profile_free(profile);
 }
 
-/* Of a type of which nothing is known here, what the nearest device of the architecture
- * has; its single problems tell nothing of this one. */
+/* Of a family without a model here, that of the nearest device of the architecture; its
+ * single problems tell nothing of this one. */
 static void test_kin(void)
 {
     static const char *const names[] = { "Cousin", "Sister" };
@@ -601,36 +580,31 @@ static void test_kin(void)
         snprintf(kin->caps.name, sizeof kin->caps.name, "%s", names[i]);
         kin->caps.sms *= i ? 2 : 8, kin->caps.clock_khz /= i ? 2 : 1;
         add_entry(kin, MMT_F64, 512, 1);
-        add_family(kin, MMT_F32, i, 24);
-        add_family(kin, MMT_F64, i, 24);
+        add_model(kin, MMT_F32, 24 + i);
+        add_model(kin, MMT_F64, 24 + i);
         mmt_text_addf(&path, "%s/site/%s-%s.json", folder, kin->caps.backend, names[i]);
         CHECK_OK(mmt_profile_save(kin, mmt_text_string(&path), &err), err);
         mmt_profile_free(kin);
         mmt_text_finish(&path);
     }
-    check_choice(MMT_F64, 512, MMT_SELECTION_COST, 1, "Sister");
+    check_model(MMT_F64, 25, "Sister");
     struct mmt_profile *user = begin("2026-03-01T00:00:00Z");
-    add_family(user, MMT_F32, 0, 4);
+    add_model(user, MMT_F32, 4);
     put(USER, ".json", user);
-    check_choice(MMT_F32, 512, MMT_SELECTION_COST, 1,
-                 "Sister"); /* few shapes serve none */
+    check_model(MMT_F32, 25, "Sister"); /* of too few problems is as none */
     user = begin("2026-03-01T00:00:00Z");
-    add_family(user, MMT_F32, 0, 24);
+    add_model(user, MMT_F32, 24);
     put(USER, ".json", user);
-    check_choice(MMT_F32, 512, MMT_SELECTION_COST, 0, "/user/");
-    check_choice(MMT_F64, 512, MMT_SELECTION_COST, 1, "Sister");
+    check_model(MMT_F32, 24, "/user/");
+    check_model(MMT_F64, 25, "Sister");
 
     mmt_profile *profile = find();
     const mmt_problem problem = problem_of(MMT_F64, 512);
+    struct mmt_selection selection;
     mmt_error err = { 0 };
-    char text[2048] = "";
-    device->caps.kind = MMT_CPU;
-    mmt_plan *plan = mmt_plan_create(device, profile, &problem, NULL, &err);
-    device->caps.kind = MMT_GPU;
-    mmt_plan_describe(plan, text, sizeof text);
-    CHECK(strstr(text, "found on Sister of the same architecture"));
-    mmt_plan_free(plan);
-    CHECK_EQ_INT((int) profile->num_portfolio, 2);
+    CHECK(profile && profile->num_models == 2 && profile->num_entries == 0);
+    CHECK_OK(mmt_select(profile, &problem, &device->caps, NULL, &selection, &err), err);
+    CHECK_EQ_INT(selection.why, MMT_SELECTION_LAW);
     mmt_profile_free(profile);
 
     device->caps.kind = MMT_CPU;
@@ -661,10 +635,9 @@ int main(void)
         return 1;
     test_all_count();
     test_ranges();
-    test_families();
-    test_whole_families();
-    test_kinds();
     test_models();
+    test_families();
+    test_one_family();
     test_combined();
     test_not_combined();
     test_precedence();

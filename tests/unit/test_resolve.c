@@ -195,7 +195,7 @@ static struct mmt_caps cpu(void)
 }
 
 /* Whatever the device, type, transposes and shape, whichever side is short; and of a
- * kernel there are few sources, which a calibration compiles all. */
+ * kernel there are few sources, all of which a bundle has. */
 static void check_texts(const char *named, int most)
 {
     enum { SHAPES = 6 * 6 * 6 };

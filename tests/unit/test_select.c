@@ -1,5 +1,5 @@
 /* Which reason selects a kernel, entry by entry and range by range, and what a card has
- * room for; test_kernel_selection.c has the portfolios. */
+ * room for; test_kernel_selection.c has the ranking. */
 #include "runtime/runtime.h"
 #include "tests/support/test.h"
 #include "tests/support/synthetic_device.h"
@@ -12,29 +12,37 @@ static mmt_problem normal(mmt_type type, int64_t m, int64_t n, int64_t k)
     return out;
 }
 
-static void add(struct mmt_profile *profile, int64_t size, const char *config)
+static void add_entry(struct mmt_profile *profile, const mmt_problem *problem,
+                      const char *config, double seconds)
 {
-    struct mmt_entry entry = { .problem = normal(MMT_F32, size, size, size),
-                               .time = { .median = 1e-3, .samples = 5 } };
+    struct mmt_entry entry = { .problem = *problem,
+                               .time = { .median = seconds, .samples = 5 } };
     mmt_error err;
     CHECK_OK(mmt_config_parse(config, &entry.config, &err), err);
     CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
 }
 
-/* On a GPU, or on a CPU, whose untuned problems take the nearest one's kernel. */
-static enum mmt_kind kind = MMT_GPU;
+/* Longer than any kernel, and shorter, for a square of 512. */
+static const double slow = 1e-2, fast = 1e-6;
+
+static void add(struct mmt_profile *profile, int64_t size, const char *config,
+                double seconds)
+{
+    const mmt_problem problem = normal(MMT_F32, size, size, size);
+    add_entry(profile, &problem, config, seconds);
+}
+
+static struct mmt_caps device;
 
 static const char *selected(const struct mmt_profile *profile, const mmt_problem *problem,
                             int *why)
 {
     static char text[512];
-    struct mmt_caps caps = synthetic_gpu();
-    caps.kind = kind;
     struct mmt_selection selection;
     struct mmt_text printed = { 0 };
     mmt_error err;
 
-    if (!CHECK_OK(mmt_select(profile, problem, &caps, NULL, &selection, &err), err))
+    if (!CHECK_OK(mmt_select(profile, problem, &device, NULL, &selection, &err), err))
         return "";
     mmt_config_print(&selection.config, &printed);
     snprintf(text, sizeof text, "%s", mmt_text_string(&printed));
@@ -43,23 +51,38 @@ static const char *selected(const struct mmt_profile *profile, const mmt_problem
     return text;
 }
 
-static void test_select(void)
+static mmt_problem triangle(mmt_type type, int64_t n, int64_t k)
+{
+    mmt_problem problem = mmt_syrk_problem(type, n, k), out;
+    mmt_error err;
+    CHECK_OK(mmt_problem_normalise(&problem, &out, &err), err);
+    return out;
+}
+
+/* What has no law takes the kernel of the nearest problem within two octaves, however
+ * long it took. */
+static void test_select_without_law(void)
 {
     struct mmt_profile *profile = mmt_profile_create();
-    mmt_problem exact = normal(MMT_F32, 512, 512, 512),
-                near = normal(MMT_F32, 600, 500, 400);
-    mmt_problem far = normal(MMT_F32, 9000, 7000, 5000),
-                other = normal(MMT_F64, 512, 512, 512);
+    mmt_problem exact = triangle(MMT_F32, 512, 512), near = triangle(MMT_F32, 600, 400),
+                larger = triangle(MMT_F32, 8192, 8192),
+                next = triangle(MMT_F32, 4096, 4096),
+                between = triangle(MMT_F32, 2100, 2100), far = triangle(MMT_F32, 512, 64),
+                other = triangle(MMT_F64, 512, 512);
     int why;
 
-    add(profile, 512, "tiled TILE=16");
-    add(profile, 4096, "tiled TILE=32");
-    CHECK(strstr(selected(profile, &exact, &why), "TILE=16") &&
+    add_entry(profile, &exact, "syrk TILE=8 WORK=1 UNROLL_K=8", slow);
+    add_entry(profile, &larger, "syrk TILE=16 WORK=2 UNROLL_K=8", slow);
+    CHECK(strstr(selected(profile, &exact, &why), "TILE=8 WORK=1") &&
           why == MMT_SELECTION_EXACT);
-    CHECK(strstr(selected(profile, &near, &why), "TILE=16") &&
+    CHECK(strstr(selected(profile, &near, &why), "TILE=8 WORK=1") &&
           why == MMT_SELECTION_NEAREST);
-    CHECK(!strstr(selected(profile, &far, &why), "tiled") &&
-          why == MMT_SELECTION_DEFAULT);
+    CHECK(strstr(selected(profile, &next, &why), "TILE=16 WORK=2") &&
+          why == MMT_SELECTION_NEAREST);
+    selected(profile, &between, &why);
+    CHECK(why == MMT_SELECTION_DEFAULT);
+    selected(profile, &far, &why);
+    CHECK(why == MMT_SELECTION_DEFAULT);
     selected(profile, &other, &why);
     CHECK(why == MMT_SELECTION_DEFAULT);
     selected(NULL, &exact, &why);
@@ -67,21 +90,21 @@ static void test_select(void)
     mmt_profile_free(profile);
 }
 
-/* On a GPU arithmetic ranks all that templates name: what took a millisecond nearby is
- * not among them, and what was faster there than can be is. */
+/* Arithmetic ranks all that templates name: what was slow nearby is not among them, and
+ * what was faster there than can be is; half an octave away it tells nothing. */
 static void test_select_by_law(void)
 {
     struct mmt_profile *profile = mmt_profile_create();
     mmt_problem exact = normal(MMT_F32, 512, 512, 512),
                 near = normal(MMT_F32, 600, 500, 400),
-                far = normal(MMT_F32, 4096, 4096, 4096);
+                far = normal(MMT_F32, 512, 512, 730);
     int why;
 
-    add(profile, 512, "tiled TILE=16");
+    add(profile, 512, "tiled TILE=16", slow);
     CHECK(strstr(selected(profile, &exact, &why), "TILE=16") &&
           why == MMT_SELECTION_EXACT);
     CHECK(!strstr(selected(profile, &near, &why), "tiled") && why == MMT_SELECTION_LAW);
-    profile->entries[0].time.median = 1e-6;
+    profile->entries[0].time.median = fast;
     CHECK(strstr(selected(profile, &near, &why), "TILE=16") &&
           why == MMT_SELECTION_NEAREST);
     CHECK(!strstr(selected(profile, &far, &why), "tiled") && why == MMT_SELECTION_LAW);
@@ -112,18 +135,17 @@ static void check_m(const struct mmt_profile *profile, int64_t m, const char *ti
         fprintf(stderr, "    m is %lld, the reason %d\n", (long long) m, why);
 }
 
-/* The very problem first, then the range, then what is near. */
+/* The very problem first, then the range, then the ranking. */
 static void test_select_range(void)
 {
     struct mmt_profile *profile = mmt_profile_create();
-    struct mmt_caps caps = synthetic_gpu();
     mmt_problem wide = normal(MMT_F32, 400, 512, 512);
     int why;
 
-    add(profile, 512, "naive BLOCK_M=16");
+    add(profile, 512, "naive BLOCK_M=16", fast);
     check_m(profile, 400, "naive", MMT_SELECTION_NEAREST);
     add_range(profile);
-    check_m(profile, 9, "", MMT_SELECTION_DEFAULT);
+    check_m(profile, 9, "", MMT_SELECTION_LAW);
     check_m(profile, 10, "TILE=16", MMT_SELECTION_RANGE);
     check_m(profile, 399, "TILE=16", MMT_SELECTION_RANGE);
     check_m(profile, 400, "TILE=16", MMT_SELECTION_RANGE);
@@ -139,12 +161,11 @@ static void test_select_range(void)
     /* A kernel that the terms rule out is passed over. */
     struct mmt_selection selection;
     mmt_error err;
-    caps.kind = kind;
     const mmt_problem problem = normal(MMT_F32, 400, 512, 512);
     const struct mmt_terms terms = { .max_workspace = SIZE_MAX,
                                      .refused = &profile->ranges[0].segments[0].config,
                                      .num_refused = 1 };
-    CHECK_OK(mmt_select(profile, &problem, &caps, &terms, &selection, &err), err);
+    CHECK_OK(mmt_select(profile, &problem, &device, &terms, &selection, &err), err);
     CHECK(selection.why == MMT_SELECTION_NEAREST);
     mmt_profile_free(profile);
 }
@@ -179,20 +200,17 @@ static void test_select_epilogue(void)
     int why;
 
     problem.out = MMT_F32;
-    CHECK(strstr(selected(NULL, &problem, &why), "naive") &&
-          why == MMT_SELECTION_DEFAULT);
-    add(profile, 512, "naive BLOCK_M=16");
-    profile->entries[0].problem = plain;
+    CHECK(strstr(selected(NULL, &problem, &why), "naive") && why == MMT_SELECTION_LAW);
+    add_entry(profile, &plain, "naive BLOCK_M=16", fast);
     CHECK(strstr(selected(profile, &plain, &why), "BLOCK_M=16") &&
           why == MMT_SELECTION_EXACT);
     CHECK(strstr(selected(profile, &problem, &why), "BLOCK_M=16"));
     CHECK(why == MMT_SELECTION_NEAREST);
-    add(profile, 512, "naive BLOCK_M=32");
-    profile->entries[1].problem = problem;
+    add_entry(profile, &problem, "naive BLOCK_M=32", slow);
     CHECK(strstr(selected(profile, &problem, &why), "BLOCK_M=32"));
     CHECK(why == MMT_SELECTION_EXACT);
 
-    add(profile, 256, "tiled TILE=16");
+    add(profile, 256, "tiled TILE=16", fast);
     problem = normal(MMT_F32, 256, 256, 256);
     problem.bias = MMT_BIAS_M;
     CHECK(!strstr(selected(profile, &problem, &why), "tiled"));
@@ -206,10 +224,10 @@ static void test_select_foreign_entries(void)
     mmt_problem problem = normal(MMT_F32, 512, 512, 512);
     int why;
 
-    add(profile, 512, "tiled TILE=16");
+    add(profile, 512, "tiled TILE=16", fast);
     strcpy(profile->entries[0].source, "another card");
-    selected(profile, &problem, &why);
-    CHECK(why == MMT_SELECTION_DEFAULT);
+    CHECK(!strstr(selected(profile, &problem, &why), "tiled"));
+    CHECK(why == MMT_SELECTION_LAW);
     mmt_profile_free(profile);
 }
 
@@ -263,12 +281,14 @@ static void test_spread(void)
 
 int main(void)
 {
-    test_select_by_law();
-    kind = MMT_CPU;
-    test_select();
-    test_select_foreign_entries();
-    test_select_epilogue();
-    test_select_range();
+    for (int i = 0; i < 2; i++) {
+        device = i ? synthetic_cpu(64) : synthetic_gpu();
+        test_select_by_law();
+        test_select_without_law();
+        test_select_foreign_entries();
+        test_select_epilogue();
+        test_select_range();
+    }
     test_range_described();
     test_no_double();
     test_spread();

@@ -1,5 +1,5 @@
-/* Kernels for shapes that are not listed, where the law of time is known: of what it
- * names for shapes such as programs multiply, the few that together lose least. */
+/* Kernels for shapes that are not listed: of what the law of time names for shapes such
+ * as programs multiply, the few that together lose least. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -38,7 +38,7 @@ static double expect(const struct choice *c, int kernel, int shape)
     const mmt_problem *problem = &c->shapes[shape];
     const struct mmt_ranked ranked = {
         .config = c->kernels[kernel],
-        .model = mmt_profile_law_model(c->profile, problem->type, MMT_LAW_EDITION),
+        .model = mmt_profile_model(c->profile, problem->type),
     };
     struct mmt_bound bound;
     return mmt_bind(&ranked.config, problem, c->caps, &bound)
@@ -50,23 +50,23 @@ static double expect(const struct choice *c, int kernel, int shape)
 static mmt_status add_kernel(struct mmt_profile *profile, const mmt_problem *kind,
                              const struct mmt_config *config, mmt_error *err)
 {
-    const struct mmt_portfolio_kernel kernel = { .family = mmt_type_family(kind->type),
-                                                 .config = *config,
-                                                 .right = mmt_kind_bit(kind) };
-    for (size_t i = 0; i < profile->num_portfolio; i++) {
-        struct mmt_portfolio_kernel *known = &profile->portfolio[i];
+    const struct mmt_unlisted_kernel kernel = { .family = mmt_type_family(kind->type),
+                                                .config = *config,
+                                                .right = mmt_kind_bit(kind) };
+    for (size_t i = 0; i < profile->num_unlisted; i++) {
+        struct mmt_unlisted_kernel *known = &profile->unlisted[i];
         if (known->family == kernel.family && mmt_config_equal(&known->config, config)) {
             known->right |= kernel.right;
             return MMT_OK;
         }
     }
-    return mmt_profile_add_portfolio_kernel(profile, &kernel, err);
+    return mmt_profile_add_unlisted(profile, &kernel, err);
 }
 
 static mmt_status choose(struct mmt_profile *profile, const mmt_problem *kind,
                          mmt_error *err)
 {
-    int selected[MMT_FIT_MOST_KERNELS];
+    int selected[MMT_BUNDLE_MOST_KERNELS];
     mmt_status status = MMT_OK;
     struct choice *c = calloc(1, sizeof *c);
     if (!c)
@@ -79,8 +79,8 @@ static mmt_status choose(struct mmt_profile *profile, const mmt_problem *kind,
     for (int i = 0; i < c->count; i++)
         for (int shape = 0; shape < SHAPES; shape++)
             c->times[i * SHAPES + shape] = expect(c, i, shape);
-    const int count = mmt_fit_select(c->times, c->best, c->count, SHAPES,
-                                     MMT_FIT_MOST_KERNELS, selected);
+    const int count = mmt_bundle_select(c->times, c->best, c->count, SHAPES,
+                                        MMT_BUNDLE_MOST_KERNELS, selected);
     for (int i = 0; i < count && !status; i++)
         status = add_kernel(profile, kind, &c->kernels[selected[i]], err);
     free(c);
@@ -94,7 +94,7 @@ mmt_status mmt_bundle_choose(struct mmt_profile *profile,
     mmt_status status = MMT_OK;
     for (size_t i = 0; i < problems->count && !status; i++) {
         const mmt_problem *kind = &problems->list[i];
-        if (!mmt_has_law(kind, &profile->caps) || chosen & mmt_kind_bit(kind))
+        if (!mmt_has_law(kind) || chosen & mmt_kind_bit(kind))
             continue;
         chosen |= mmt_kind_bit(kind);
         status = choose(profile, kind, err);

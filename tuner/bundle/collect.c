@@ -151,12 +151,6 @@ static mmt_status add_problem(const struct collecting *c, const mmt_problem *pro
     return status;
 }
 
-/* By mmt_bundle_choose, or as a model chooses of it. */
-static bool has_portfolio(const struct collecting *c, const mmt_problem *problem)
-{
-    return mmt_has_law(problem, c->caps) || mmt_profile_model_for(c->profile, problem);
-}
-
 /* ---- any other shape -------------------------------------------------------------- */
 
 /* Values that are resolved for a problem depend on its sides: of these, each with each,
@@ -192,21 +186,20 @@ static bool make_sample(const mmt_problem *kind, int64_t m, int64_t n, int64_t k
     return !mmt_problem_normalise(out, out, NULL);
 }
 
-/* Each form that a portfolio's kernel takes for the problem, packed and with odd rows. */
+/* Each form that an unlisted kernel takes for the problem, packed and with odd rows. */
 static mmt_status add_forms(const struct collecting *c, const mmt_problem *sample)
 {
     mmt_status status = MMT_OK;
-    for (size_t i = 0;
-         has_portfolio(c, sample) && i < c->profile->num_portfolio && !status; i++) {
-        const struct mmt_portfolio_kernel *kernel = &c->profile->portfolio[i];
+    for (size_t i = 0; i < c->profile->num_unlisted && !status; i++) {
+        const struct mmt_unlisted_kernel *kernel = &c->profile->unlisted[i];
         if (kernel->right & mmt_kind_bit(sample))
             status = add_form(c, &kernel->config, sample);
     }
     return status;
 }
 
-/* Where there is no portfolio, plans take defaults: of those the ones that most
- * samples take are inside, for all. */
+/* Of ops without a law plans take defaults: of those the ones that most samples take are
+ * inside, for all. */
 enum { MOST_TALLIED = 256, MOST_DEFAULTS = 8 };
 
 struct tallied {
@@ -224,8 +217,7 @@ static void count_default(const struct collecting *c, const mmt_problem *sample,
 {
     struct mmt_selection selection;
     int i = 0;
-    if (has_portfolio(c, sample) ||
-        mmt_select(NULL, sample, c->caps, NULL, &selection, NULL))
+    if (mmt_has_law(sample) || mmt_select(NULL, sample, c->caps, NULL, &selection, NULL))
         return;
     while (i < tally->count &&
            !mmt_config_equal(&tally->list[i].config, &selection.config))
@@ -280,8 +272,8 @@ static mmt_status each_sample(const struct collecting *c, const mmt_problem *kin
     return status;
 }
 
-static mmt_status take_for_portfolio(const struct collecting *c,
-                                     const mmt_problem *sample, void *context)
+static mmt_status take_forms(const struct collecting *c, const mmt_problem *sample,
+                             void *context)
 {
     count_default(c, sample, context);
     return add_forms(c, sample);
@@ -304,7 +296,7 @@ static mmt_status add_samples(const struct collecting *c, const mmt_problem *kin
 
     if (!tally)
         return mmt_fail(c->err, MMT_ERROR_MEMORY, "no memory left for samples");
-    status = each_sample(c, kind, take_for_portfolio, tally);
+    status = each_sample(c, kind, take_forms, tally);
     qsort(tally->list, (size_t) tally->count, sizeof tally->list[0], more_samples_first);
     if (!status && tally->count)
         status = each_sample(c, kind, take_for_defaults, tally);

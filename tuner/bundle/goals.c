@@ -103,16 +103,8 @@ static mmt_status copy_tuned(const struct mmt_profile *from,
     return status;
 }
 
-/* On a GPU what corrects the law; else what fits a portfolio. */
-static const struct mmt_model *find_model(const struct mmt_profile *from, mmt_type family)
-{
-    return from->caps.kind == MMT_GPU
-               ? mmt_profile_law_model(from, family, MMT_LAW_EDITION)
-               : mmt_profile_model(from, family);
-}
-
-/* The models that serve the kinds of the problems, and their portfolios: one of each
- * family is stored, as a file has no layers. */
+/* The models of the problems' families: one of each is stored, as a file has no layers.
+ */
 static mmt_status copy_models(const struct mmt_profile *from,
                               const struct mmt_bundle_problems *problems,
                               struct mmt_profile *to, mmt_error *err)
@@ -121,14 +113,8 @@ static mmt_status copy_models(const struct mmt_profile *from,
     for (size_t i = 0; i < from->num_models && !status; i++) {
         const struct mmt_model *model = &from->models[i];
         if (has_family(problems, model->family) &&
-            find_model(from, model->family) == model)
+            mmt_profile_model(from, model->family) == model)
             status = mmt_profile_add_model(to, model, err);
-        else
-            continue;
-        for (size_t j = 0; j < from->num_portfolio && !status; j++)
-            if (!model->law && from->portfolio[j].family == model->family &&
-                from->portfolio[j].layer == model->layer)
-                status = mmt_profile_add_portfolio_kernel(to, &from->portfolio[j], err);
     }
     return status;
 }

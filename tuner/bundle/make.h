@@ -32,11 +32,19 @@ mmt_status mmt_bundle_list(const struct mmt_bundle_options *options,
                            const struct mmt_caps *caps, const struct mmt_profile *profile,
                            struct mmt_bundle_problems *out, mmt_error *err);
 
-/* Fills the portfolio of a profile whose device has a law of time: for each type and
- * transposes of products that are listed, up to MMT_FIT_MOST_KERNELS kernels for all other
- * shapes. */
+/* Fills profile->unlisted: for each type and transposes of products that are listed, up
+ * to MMT_BUNDLE_MOST_KERNELS kernels for all other shapes, which the law of time chooses.
+ */
+enum { MMT_BUNDLE_MOST_KERNELS = 24 };
 mmt_status mmt_bundle_choose(struct mmt_profile *profile,
                              const struct mmt_bundle_problems *problems, mmt_error *err);
+
+/* Of `rows` kernels, the few with which the mean regret over `cols` problems is least:
+ * times[row * cols + col] in seconds, INFINITY where one is not served; best[col] the
+ * least that is known. Writes at most `most` rows, the most useful first, and returns how
+ * many. */
+int mmt_bundle_select(const double *times, const double *best, int rows, int cols,
+                      int most, int *selected);
 
 /* A kernel that a target needs. */
 struct mmt_bundle_need {
@@ -54,7 +62,7 @@ struct mmt_bundle_needs {
 };
 
 /* Adds what plans of the problems take, then what plans of any other shape of their kinds
- * may take: every form of the portfolio's kernels, and defaults where there is none. */
+ * may take: every form of the unlisted kernels, and of other ops defaults. */
 mmt_status mmt_bundle_collect(const struct mmt_profile *profile,
                               const struct mmt_caps *caps,
                               const struct mmt_bundle_problems *problems,

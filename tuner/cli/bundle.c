@@ -11,7 +11,7 @@ static const char about[] =
     "Writes one file of profiles and compiled kernels, which a program ships in place\n"
     "of a profile: planning with it needs no compiler, and writes nothing. It has the\n"
     "kernels of the problems that are listed, and for all other shapes of their types\n"
-    "and transposes those of the profile's portfolio. For CUDA neither a card nor a\n"
+    "and transposes those that the law of time names. For CUDA neither a card nor a\n"
     "driver need be here, but NVRTC; newer cards are served by PTX. Of OpenCL it holds\n"
     "what the driver of the device here makes, for that very driver.\n";
 

@@ -178,10 +178,9 @@ static mmt_status do_shape(const struct request *request, struct mmt_run *run,
 static const char *name_reason(const struct mmt_selection *selection)
 {
     static const char *const words[] = {
-        [MMT_SELECTION_EXACT] = "exact",     [MMT_SELECTION_COST] = "cost",
-        [MMT_SELECTION_RANGE] = "range",     [MMT_SELECTION_NEAREST] = "nearest",
-        [MMT_SELECTION_DEFAULT] = "default", [MMT_SELECTION_GIVEN] = "given",
-        [MMT_SELECTION_LAW] = "law",
+        [MMT_SELECTION_EXACT] = "exact",     [MMT_SELECTION_RANGE] = "range",
+        [MMT_SELECTION_NEAREST] = "nearest", [MMT_SELECTION_DEFAULT] = "default",
+        [MMT_SELECTION_GIVEN] = "given",     [MMT_SELECTION_LAW] = "law",
     };
     return words[selection->why];
 }
@@ -282,27 +281,17 @@ static void report_head(const struct request *request)
 
 /* ---- the verb -------------------------------------------------------------------- */
 
-/* Whether kernels for other shapes of the kind are known here: on a CPU in a portfolio,
- * on a GPU by the law of time. */
-static bool is_served(const struct mmt_profile *profile, const struct mmt_caps *caps,
-                      const mmt_problem *kind)
-{
-    bool served = caps->kind == MMT_GPU && mmt_profile_model(profile, kind->type);
-    for (size_t i = 0; i < profile->num_portfolio; i++)
-        served = served || profile->portfolio[i].right & mmt_kind_bit(kind);
-    return served;
-}
-
-/* The types and transposes that are asked for and served; returns how many. */
+/* The types and transposes that are asked for and of which something was learned; returns
+ * how many. */
 static int list_kinds(const struct request *request, const struct mmt_profile *profile,
-                      const struct mmt_caps *caps, mmt_problem kinds[4 * MMT_NUM_TYPES])
+                      mmt_problem kinds[4 * MMT_NUM_TYPES])
 {
     int count = 0;
     for (int type = 0; type < MMT_NUM_TYPES; type++)
         for (int transposes = 0; transposes < 4; transposes++) {
             mmt_problem kind = mmt_gemm_problem((mmt_type) type, 1, 1, 1);
             kind.trans_a = transposes / 2, kind.trans_b = transposes % 2;
-            if (is_served(profile, caps, &kind) &&
+            if (mmt_profile_model(profile, kind.type) &&
                 (!request->types_given || request->types[type]))
                 kinds[count++] = kind;
         }
@@ -322,7 +311,7 @@ static mmt_status do_shapes(const struct request *request, struct mmt_run *run,
 {
     mmt_problem kinds[4 * MMT_NUM_TYPES];
     struct dice dice = { .seed = (uint64_t) request->seed };
-    int num_kinds = list_kinds(request, profile, &run->device.caps, kinds);
+    int num_kinds = list_kinds(request, profile, kinds);
 
     if (!num_kinds)
         return mmt_fail(

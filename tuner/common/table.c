@@ -220,7 +220,7 @@ static const struct row {
     [MMT_OPTION_WITH] = { "--with", 0, "FILE", mmt_option_read_word, "tune",
                           "also measure another profile's winners here" },
     [MMT_OPTION_FIT] = { "--fit", 'f', NULL, mmt_option_read_flag, "merge",
-                         "choose the portfolios anew, by all times in the journals "
+                         "fit the models anew, to all times in the journals "
                          "beside the files" },
     [MMT_OPTION_PRUNE] = { "--prune", 0, NULL, mmt_option_read_flag, "recorded",
                            "first drop the calls that took less than 0.1 % of the time, "

@@ -1,6 +1,5 @@
-/* What the times of a tuning teach about shapes that were not tuned: a portfolio of each
- * family's kernels, and a model that selects among them. docs/lab/cost-model.md says how.
- */
+/* What the times of a tuning teach about shapes that were not tuned: how the law of time
+ * errs here. docs/lab/law.md says how. */
 #ifndef MMT_TUNER_MODEL_FIT_H
 #define MMT_TUNER_MODEL_FIT_H
 
@@ -12,7 +11,6 @@ struct mmt_fit_sample {
     mmt_problem problem;
     struct mmt_config config;
     double seconds;
-    bool checked; /* by all quick checks, for the problem's type and transposes */
 };
 
 /* Owned by the caller, who frees the list. */
@@ -27,36 +25,18 @@ struct mmt_journal;
 mmt_status mmt_fit_add_journal(struct mmt_fit_samples *samples,
                                const struct mmt_journal *journal, mmt_error *err);
 
-/* A portfolio has at most so many kernels, each timed on so many problems at least,
- * and on one in 64 of them. */
-enum { MMT_FIT_MOST_KERNELS = 24, MMT_FIT_LEAST_SHAPES = 6 };
-
 /* Fits the model of each family of products that the samples are of anew, unless what the
- * profile has rests on more than twice as many problems: on a GPU what corrects the law;
- * on a CPU those of portfolios, and selects the portfolios of the families whose bits
- * (MMT_TYPE_BIT) are in `select`, or that have none. profile->caps must be filled in. Of
- * several samples of one configuration and problem the last counts. */
-mmt_status mmt_fit_families(struct mmt_profile *profile, unsigned select,
-                            const struct mmt_fit_sample *samples, size_t count,
-                            mmt_error *err);
+ * profile has rests on more than twice as many problems. profile->caps must be filled in;
+ * problems are normalised. */
+mmt_status mmt_fit_models(struct mmt_profile *profile,
+                          const struct mmt_fit_sample *samples, size_t count,
+                          mmt_error *err);
 
 /* Fits what corrects the law of time for a family: model->trees, and on how many problems
- * they rest. Problems are normalised. */
-mmt_status mmt_fit_law(const struct mmt_fit_sample *samples, size_t count,
-                       const struct mmt_caps *caps, mmt_type family,
-                       struct mmt_model *model, mmt_error *err);
-
-/* Of `rows` kernels, the few with which the mean regret over `cols` problems is least:
- * times[row * cols + col] in seconds, INFINITY where one is not served; best[col] the
- * least that is known. Writes at most `most` rows, the most useful first, and returns how
- * many. */
-int mmt_fit_select(const double *times, const double *best, int rows, int cols, int most,
-                   int *selected);
-
-/* A portfolio serves a type and transposes as a whole: where less than three of four of
- * its kernels were found right for them, what is missing may be what a shape needs, and
- * none counts as right. */
-void mmt_fit_drop_partial(struct mmt_profile *profile);
+ * they rest. */
+mmt_status mmt_fit_model(const struct mmt_fit_sample *samples, size_t count,
+                         const struct mmt_caps *caps, mmt_type family,
+                         struct mmt_model *model, mmt_error *err);
 
 /* A shape as programs multiply, by three numbers from 0 to 1: of each four, one is tokens
  * through a layer of a network, one has any sizes, one is a block, and one has a short or

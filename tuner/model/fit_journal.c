@@ -19,7 +19,6 @@ mmt_status mmt_fit_add_journal(struct mmt_fit_samples *samples,
                 .problem = records[i].problem,
                 .config = records[i].config,
                 .seconds = records[i].result.time.median,
-                .checked = records[i].calibration || records[i].final,
             };
     return MMT_OK;
 }

@@ -5,8 +5,8 @@ static const char *const transposes[] = { "nn", "nt", "tn", "tt" };
 
 /* Of one type's products. */
 struct holding {
-    int tuned[4], ranges[4], portfolio[4]; /* problems, ranges, kernels */
-    const struct mmt_model *model;         /* NULL: none serves other shapes */
+    int tuned[4], ranges[4];       /* problems, ranges */
+    const struct mmt_model *model; /* NULL: none corrects the law for other shapes */
 };
 
 static int transposes_of(const mmt_problem *problem)
@@ -14,12 +14,22 @@ static int transposes_of(const mmt_problem *problem)
     return 2 * problem->trans_a + problem->trans_b;
 }
 
+/* Of the type's family, whatever it rests on. */
+static const struct mmt_model *find_model(const struct mmt_profile *profile,
+                                          mmt_type type)
+{
+    for (size_t i = 0; i < profile->num_models; i++)
+        if (profile->models[i].family == mmt_type_family(type))
+            return &profile->models[i];
+    return NULL;
+}
+
 /* False where there is nothing. */
 static bool find_holding(const struct mmt_profile *profile, mmt_type type,
                          struct holding *out)
 {
     int all = 0;
-    *out = (struct holding){ .model = mmt_profile_model(profile, type) };
+    *out = (struct holding){ .model = find_model(profile, type) };
     for (size_t i = 0; i < profile->num_entries; i++) {
         const mmt_problem *p = &profile->entries[i].problem;
         if (p->op == MMT_GEMM && p->type == type)
@@ -30,9 +40,6 @@ static bool find_holding(const struct mmt_profile *profile, mmt_type type,
         if (p->op == MMT_GEMM && p->type == type)
             all += ++out->ranges[transposes_of(p)] > 0;
     }
-    for (size_t i = 0; i < profile->num_portfolio; i++)
-        for (int t = 0; t < 4; t++)
-            out->portfolio[t] += profile->portfolio[i].right >> (4 * (int) type + t) & 1;
     return all || out->model;
 }
 
@@ -51,12 +58,12 @@ static void print_counts(const char *what, const int counts[4], size_t line,
 static void print_model(const struct mmt_model *model, struct mmt_text *text)
 {
     if (model && model->shapes < MMT_FEWEST_SHAPES)
-        mmt_text_addf(text, "; nothing for other shapes: %d were timed, of %d at least",
+        mmt_text_addf(text, "; nothing learned for other shapes: %d were timed, of %d",
                       model->shapes, MMT_FEWEST_SHAPES);
     else if (model)
-        mmt_text_addf(text, "; other shapes within %.0f %% by %s, learned from %d",
-                      100 * model->residual,
-                      model->law ? "the law of time" : "the portfolio", model->shapes);
+        mmt_text_addf(text,
+                      "; other shapes within %.0f %% by the law of time, learned from %d",
+                      100 * model->residual, model->shapes);
 }
 
 void mmt_holdings_print(const struct mmt_profile *profile, struct mmt_text *text)
@@ -69,7 +76,6 @@ void mmt_holdings_print(const struct mmt_profile *profile, struct mmt_text *text
         const size_t line = text->length;
         print_counts("tuned ", holding.tuned, line, text);
         print_counts("ranges ", holding.ranges, line, text);
-        print_counts("portfolio ", holding.portfolio, line, text);
         if (text->length == line)
             mmt_text_add(text, "none tuned");
         print_model(holding.model, text);
@@ -95,16 +101,13 @@ json_t *mmt_holdings_json(const struct mmt_profile *profile)
     for (int type = 0; type < MMT_NUM_TYPES; type++) {
         if (!find_holding(profile, (mmt_type) type, &holding))
             continue;
-        json_t *one = json_pack(
-            "{s:s, s:o, s:o, s:o}", "type", mmt_type_name((mmt_type) type), "tuned",
-            counts_json(holding.tuned), "ranges", counts_json(holding.ranges),
-            "portfolio", counts_json(holding.portfolio));
+        json_t *one =
+            json_pack("{s:s, s:o, s:o}", "type", mmt_type_name((mmt_type) type), "tuned",
+                      counts_json(holding.tuned), "ranges", counts_json(holding.ranges));
         if (holding.model)
             json_object_set_new(one, "model",
-                                json_pack("{s:s, s:i, s:f}", "corrects",
-                                          holding.model->law ? "law" : "portfolio",
-                                          "shapes", holding.model->shapes, "residual",
-                                          holding.model->residual));
+                                json_pack("{s:i, s:f}", "shapes", holding.model->shapes,
+                                          "residual", holding.model->residual));
         json_array_append_new(all, one);
     }
     return all;

@@ -93,38 +93,26 @@ static mmt_status merge_verdicts(struct mmt_profile *into, const struct mmt_prof
     return status;
 }
 
-/* What a kernel was found right for in one portfolio it is right for in another. */
-static void share_right(struct mmt_profile *into,
-                        const struct mmt_portfolio_kernel *kernels, size_t count)
+static const struct mmt_model *find_model(const struct mmt_profile *profile,
+                                          mmt_type family)
 {
-    for (size_t i = 0; i < into->num_portfolio; i++)
-        for (size_t j = 0; j < count; j++)
-            if (into->portfolio[i].family == kernels[j].family &&
-                mmt_config_equal(&into->portfolio[i].config, &kernels[j].config))
-                into->portfolio[i].right |= kernels[j].right;
+    for (size_t i = 0; i < profile->num_models; i++)
+        if (profile->models[i].family == family)
+            return &profile->models[i];
+    return NULL;
 }
 
-/* Of each family the portfolio that rests on more shapes. */
-static mmt_status merge_families(struct mmt_profile *into, const struct mmt_profile *from,
-                                 mmt_error *err)
+/* Of each family the model that rests on more shapes. */
+static mmt_status merge_models(struct mmt_profile *into, const struct mmt_profile *from,
+                               mmt_error *err)
 {
-    const size_t count = into->num_portfolio;
-    struct mmt_portfolio_kernel *before = malloc((count + 1) * sizeof *before);
     mmt_status status = MMT_OK;
-    if (!before)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for %zu kernels", count);
-    if (count)
-        memcpy(before, into->portfolio, count * sizeof *before);
     for (size_t i = 0; i < from->num_models && !status; i++) {
         const struct mmt_model *model = &from->models[i];
-        const struct mmt_model *known = mmt_profile_model(into, model->family);
+        const struct mmt_model *known = find_model(into, model->family);
         if (!known || model->shapes > known->shapes)
-            status = mmt_profile_take_family(into, from, model->family, err);
+            status = mmt_profile_replace_model(into, model, err);
     }
-    share_right(into, before, count);
-    share_right(into, from->portfolio, from->num_portfolio);
-    free(before);
-    mmt_fit_drop_partial(into);
     return status;
 }
 
@@ -189,7 +177,7 @@ static mmt_status merge_profile(struct mmt_profile *into, const struct mmt_profi
     if (!status)
         status = merge_verdicts(into, from, err);
     if (!status)
-        status = merge_families(into, from, err);
+        status = merge_models(into, from, err);
     for (size_t i = 0; i < from->num_pruning && !status; i++)
         status = merge_pruning(into, &from->pruning[i], err);
     merge_made(into, from);
@@ -216,9 +204,9 @@ static mmt_status add_journal(struct mmt_fit_samples *samples, const char *path,
     return status;
 }
 
-/* Selects the portfolios by all times of all journals. */
-static mmt_status fit_portfolios(struct mmt_profile *into, char **paths, int count,
-                                 mmt_error *err)
+/* Fits the models to all times of all journals. */
+static mmt_status fit_anew(struct mmt_profile *into, char **paths, int count,
+                           mmt_error *err)
 {
     struct mmt_fit_samples samples = { 0 };
     mmt_status status = MMT_OK;
@@ -230,9 +218,7 @@ static mmt_status fit_portfolios(struct mmt_profile *into, char **paths, int cou
                           "without --fit they are merged as they are",
                           count);
     if (!status)
-        status = mmt_fit_families(into, MMT_ALL_TYPES, samples.list, samples.count, err);
-    if (!status)
-        mmt_fit_drop_partial(into);
+        status = mmt_fit_models(into, samples.list, samples.count, err);
     free(samples.list);
     return status;
 }
@@ -244,8 +230,8 @@ static const char about[] =
     "Makes one profile of several of the same device: of runs on different types, or\n"
     "on machines that have the same card. Of each problem's kernels the fastest stays,\n"
     "with what the vendor's library took beside it, the newest of several records.\n"
-    "Of each family of types the portfolio for all other shapes is the one that was\n"
-    "chosen by the most of them.\n";
+    "Of each family of types the model for all other shapes is the one that rests on\n"
+    "the most of them.\n";
 
 static mmt_status put_profile(const struct mmt_profile *profile, const char *out,
                               mmt_error *err)
@@ -306,7 +292,7 @@ static int run_merge(const char *verb, char **paths, int count, bool fits,
     for (int i = 1; i < count && !status; i++)
         status = merge_file(all, paths[i], &err);
     if (!status && fits)
-        status = fit_portfolios(all, paths, count, &err);
+        status = fit_anew(all, paths, count, &err);
     if (!status)
         status = put_profile(all, out, &err);
     mmt_profile_free(all);

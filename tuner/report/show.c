@@ -96,8 +96,6 @@ static void print_layers(const struct mmt_profile *profile)
         const struct mmt_layer *layer = &profile->layers[i];
         const char *card = mmt_caps_other_card(&layer->caps, &profile->caps);
         char why[512];
-        if (*layer->kin)
-            continue;
         if (mmt_caps_foreign(&layer->caps, &profile->caps, why))
             printf("  %s: %s\n", layer->path, why);
         else if (card)
@@ -207,19 +205,6 @@ static void print_holdings(const struct mmt_profile *profile)
     mmt_text_finish(&text);
 }
 
-static void print_portfolio(const struct mmt_profile *profile)
-{
-    struct mmt_text text = { 0 };
-    for (size_t i = 0; i < profile->num_portfolio; i++) {
-        mmt_text_addf(&text, "  %s  ", mmt_type_name(profile->portfolio[i].family));
-        mmt_config_print(&profile->portfolio[i].config, &text);
-        mmt_text_add(&text, "\n");
-    }
-    if (profile->num_portfolio)
-        printf("\nportfolios for all other shapes\n%s", mmt_text_string(&text));
-    mmt_text_finish(&text);
-}
-
 static void print_standing(const struct mmt_profile *profile)
 {
     struct mmt_standing standing = { 0 };
@@ -267,7 +252,6 @@ static void print_people(const struct mmt_rows *rows)
     print_standing(rows->profile);
     print_verdicts(rows->profile);
     print_holdings(rows->profile);
-    print_portfolio(rows->profile);
     print_pruning(rows->profile);
     if (!rows->count)
         printf("\nno problem was tuned\n");
@@ -347,21 +331,6 @@ static json_t *group_json(const struct mmt_group *group)
                      "best", kernel_json(mmt_group_best(group)), "kernels", kernels);
 }
 
-static json_t *portfolio_json(const struct mmt_profile *profile)
-{
-    json_t *all = json_array();
-    for (size_t i = 0; i < profile->num_portfolio; i++) {
-        const struct mmt_portfolio_kernel *kernel = &profile->portfolio[i];
-        struct mmt_text text = { 0 };
-        mmt_config_print(&kernel->config, &text);
-        json_array_append_new(all, json_pack("{s:s, s:s}", "family",
-                                             mmt_type_name(kernel->family),
-                                             "configuration", mmt_text_string(&text)));
-        mmt_text_finish(&text);
-    }
-    return all;
-}
-
 static json_t *ranges_json(const struct mmt_profile *profile)
 {
     json_t *all = json_array();
@@ -393,7 +362,6 @@ static void print_programs(const struct mmt_rows *rows)
         json_object_set_new(root, "ranges", ranges_json(rows->profile));
         json_object_set_new(root, "verdicts", verdicts_json(rows->profile));
         json_object_set_new(root, "products", mmt_holdings_json(rows->profile));
-        json_object_set_new(root, "portfolio", portfolio_json(rows->profile));
         json_object_set_new(root, "guides", pruning_json(rows->profile));
         json_object_set_new(root, "health", health_json(&rows->profile->made.health));
     }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "costmodel/costmodel.h"
+#include "runtime/runtime.h"
 #include "tuner/tune/tune.h"
 
 /* Whether a configuration's sources are the same for both problems. */
@@ -129,58 +129,25 @@ void mmt_tune_build(struct mmt_run *run, const mmt_problem *problem,
     }
 }
 
-/* ---- what it should take --------------------------------------------------------- */
+/* ---- which of it promises most ----------------------------------------------------- */
 
-/* One that serves the problem, with the nearest problem on which it was timed. */
 struct ready {
     const struct mmt_config *config;
-    const struct mmt_record *nearest; /* NULL: on none */
-    double seconds;                   /* what it should take */
+    double seconds; /* expected by the law of time */
 };
 
-static void find_nearest(const struct mmt_run *run, const mmt_problem *problem,
-                         struct ready *list, int count)
+static double expect(const struct mmt_run *run, const mmt_problem *problem,
+                     const struct mmt_config *config)
 {
-    size_t all;
-    const struct mmt_record *records = mmt_journal_records(run->files.journal, &all);
-    for (size_t i = 0; i < all; i++) {
-        const struct mmt_record *r = &records[i];
-        if (r->result.outcome != MMT_TIMED || !mmt_same_kind(&r->problem, problem))
-            continue;
-        int at = 0;
-        while (at < count && !mmt_config_equal(list[at].config, &r->config))
-            at++;
-        if (at < count && (!list[at].nearest ||
-                           mmt_tune_distance(&r->problem, problem) <
-                               mmt_tune_distance(&list[at].nearest->problem, problem)))
-            list[at].nearest = r;
-    }
+    const struct mmt_ranked ranked = {
+        .config = *config, .model = mmt_profile_model(run->files.profile, problem->type)
+    };
+    struct mmt_bound bound;
+    mmt_bind_known(config, problem, &run->device.caps, &bound);
+    return mmt_expected_seconds(&ranked, &bound);
 }
 
-/* Seconds for a unit of the estimate there. */
-static double estimate_unit(const struct mmt_run *run, const struct mmt_record *record)
-{
-    return record->result.time.median /
-           mmt_cost_estimate(&record->config, &record->problem, &run->device.caps);
-}
-
-/* The estimate, corrected by how it erred on the nearest problem. Those that were never
- * timed err as others do, on average. */
-static void predict_times(const struct mmt_run *run, const mmt_problem *problem,
-                          struct ready *list, int count)
-{
-    double sum = 0;
-    int known = 0;
-    for (int i = 0; i < count; i++)
-        if (list[i].nearest)
-            sum += log(estimate_unit(run, list[i].nearest)), known++;
-    double usual = known ? exp(sum / known) : 1;
-    for (int i = 0; i < count; i++)
-        list[i].seconds = mmt_cost_estimate(list[i].config, problem, &run->device.caps) *
-                          (list[i].nearest ? estimate_unit(run, list[i].nearest) : usual);
-}
-
-static int compare_predicted(const void *left, const void *right)
+static int compare_seconds(const void *left, const void *right)
 {
     const struct ready *a = left, *b = right;
     return (a->seconds > b->seconds) - (a->seconds < b->seconds);
@@ -206,13 +173,10 @@ int mmt_tune_list_ready(const struct mmt_run *run, const mmt_problem *problem,
         if (is_first(run, i) && mmt_tune_is_built(run, problem, config) &&
             !mmt_config_check_problem(config, problem, &run->device.caps) &&
             !mmt_journal_find(run->files.journal, problem, config))
-            list[count++] = (struct ready){ .config = config };
+            list[count++] = (struct ready){ config, expect(run, problem, config) };
     }
-    if (list) {
-        find_nearest(run, problem, list, count);
-        predict_times(run, problem, list, count);
-        qsort(list, (size_t) count, sizeof *list, compare_predicted);
-    }
+    if (list)
+        qsort(list, (size_t) count, sizeof *list, compare_seconds);
     while (listed < count && listed < most &&
            list[listed].seconds <= behind * list[0].seconds) {
         out[listed] = *list[listed].config;

@@ -1,5 +1,5 @@
-/* What a run's times teach the profile: pruning, models and portfolios; and what was
- * found wrong, which goes. */
+/* What a run's times teach the profile: pruning and models; and what was found wrong,
+ * which goes. */
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -7,39 +7,25 @@
 #include "tuner/model/pruning.h"
 #include "tuner/tune/tune.h"
 
-/* Selecting takes the better part of a second where a calibration has thousands of times:
+/* Fitting takes the better part of a second where a journal has thousands of times:
  * between problems, a twentieth of the time at most. */
 static bool is_due(const struct mmt_run *run)
 {
     return mmt_now() >= run->pace.fitted_at + 20 * run->pace.fit_seconds;
 }
 
-/* The portfolio for shapes that were not tuned comes from all that was ever timed. */
-mmt_status mmt_tune_fit(struct mmt_run *run, unsigned select, mmt_error *err)
+/* The models come from all that was ever timed. */
+mmt_status mmt_tune_fit(struct mmt_run *run, mmt_error *err)
 {
     struct mmt_fit_samples samples = { 0 };
     double began = mmt_now();
     mmt_status status = mmt_fit_add_journal(&samples, run->files.journal, err);
     if (!status)
-        status = mmt_fit_families(run->files.profile, select, samples.list, samples.count,
-                                  err);
-    if (!status)
-        mmt_fit_drop_partial(run->files.profile);
+        status = mmt_fit_models(run->files.profile, samples.list, samples.count, err);
     free(samples.list);
     run->pace.fitted_at = mmt_now();
     run->pace.fit_seconds = run->pace.fitted_at - began;
     return status;
-}
-
-/* Takes away the types and transposes that a kernel was found wrong for. */
-static void refute_kernel(const struct mmt_run *run, struct mmt_portfolio_kernel *kernel)
-{
-    size_t count;
-    const struct mmt_record *wholes = mmt_journal_wholes(run->files.journal, &count);
-    for (size_t i = 0; i < count; i++)
-        if (wholes[i].problem.op == MMT_GEMM && wholes[i].result.outcome == MMT_WRONG &&
-            mmt_config_equal(&wholes[i].config, &kernel->config))
-            kernel->right &= ~mmt_kind_bit(&wholes[i].problem);
 }
 
 /* Whether a kernel of a range was found wrong. */
@@ -60,13 +46,6 @@ void mmt_tune_drop_refuted(struct mmt_run *run)
     struct mmt_profile *p = run->files.profile;
     const size_t entries = p->num_entries;
     size_t left = 0;
-    for (size_t i = 0; i < p->num_portfolio; i++) {
-        refute_kernel(run, &p->portfolio[i]);
-        if (p->portfolio[i].right)
-            p->portfolio[left++] = p->portfolio[i];
-    }
-    p->num_portfolio = left;
-    left = 0;
     for (size_t i = 0; i < p->num_entries; i++)
         if (mmt_journal_whole(run->files.journal, &p->entries[i].problem,
                               &p->entries[i].config) != MMT_WHOLE_WRONG)
@@ -94,7 +73,7 @@ static bool has_learned(const struct mmt_run *run)
     const struct mmt_profile *p = run->files.profile;
     return (mmt_journal_count(run->files.journal) > run->files.known ||
             run->library.taken || run->recorded.taken) &&
-           (p->num_entries || p->num_portfolio || p->num_verdicts || run->files.refuted);
+           (p->num_entries || p->num_models || p->num_verdicts || run->files.refuted);
 }
 
 mmt_status mmt_tune_update(struct mmt_run *run, bool last, mmt_error *err)
@@ -103,7 +82,7 @@ mmt_status mmt_tune_update(struct mmt_run *run, bool last, mmt_error *err)
         return MMT_OK;
     mmt_status status = mmt_pruning_judge(run->files.journal, run->files.profile, err);
     if (!status && (last || is_due(run)))
-        status = mmt_tune_fit(run, 0, err);
+        status = mmt_tune_fit(run, err);
     if (!status)
         mmt_tune_drop_refuted(run);
     return status ? status : mmt_tune_save(run, err);

@@ -281,16 +281,11 @@ static bool is_first(const struct mmt_run *run, int goal)
     return true;
 }
 
-bool mmt_tune_opens_kind(const struct mmt_run *run, int goal)
-{
-    return run->goals.list[goal].op == MMT_GEMM && is_first(run, goal);
-}
-
 int mmt_tune_count_kinds(const struct mmt_run *run)
 {
     int kinds = 0;
     for (int i = 0; i < run->goals.count; i++)
-        kinds += mmt_tune_opens_kind(run, i);
+        kinds += run->goals.list[i].op == MMT_GEMM && is_first(run, i);
     return kinds;
 }
 

@@ -1,4 +1,4 @@
-/* What the law of time expects, timed on a GPU: for shapes that programs multiply, the
+/* What the law of time expects, timed: for shapes that programs multiply, the
  * first of its ranking and some behind them. A model learns from them how this card is
  * off (docs/lab/law.md). At last compilers make what programs will ask for. */
 #include <math.h>
@@ -7,10 +7,10 @@
 #include "base/clock.h"
 #include "costmodel/costmodel.h"
 #include "runtime/runtime.h"
-#include "tuner/tune/calibration.h"
+#include "tuner/tune/tune.h"
 
-/* Of each shape's ranking, and shapes that compilers have ahead of the device. */
-enum { FIRST = 4, FURTHER = 2, EACH = FIRST + FURTHER, AHEAD = 12 };
+/* Of each shape's ranking; shapes that compilers have ahead of the device; and all. */
+enum { FIRST = 4, FURTHER = 2, EACH = FIRST + FURTHER, AHEAD = 12, SHAPES = 300 };
 
 /* Seconds of a worker for a timing. */
 static const double timing_seconds = 0.015;
@@ -38,15 +38,25 @@ static bool is_over(const struct window *w)
            mmt_now() >= w->ends;
 }
 
+/* ---- which shapes ------------------------------------------------------------------ */
+
+/* The same in every run, so that what is known need not be timed again: their operations
+ * are bounded by a rounded peak, as one that was measured is not always the same. */
+static void list_shapes(const struct mmt_run *run, const mmt_problem *kind,
+                        mmt_problem shapes[SHAPES])
+{
+    const double peak = run->limits.roofline.peak_flops[kind->type];
+    mmt_fit_shapes(kind, peak > 0 ? exp2(floor(log2(peak / 10))) : 1e9, shapes, SHAPES);
+}
+
 /* ---- which kernels ----------------------------------------------------------------- */
 
 /* The profile whose model programs will have. */
 static const struct mmt_profile *find_teller(const struct mmt_run *run, mmt_type type)
 {
     const struct mmt_profile *own = run->files.profile, *others = run->files.layers;
-    const struct mmt_model *mine = mmt_profile_law_model(own, type, MMT_LAW_EDITION);
-    const struct mmt_model *theirs =
-        others ? mmt_profile_law_model(others, type, MMT_LAW_EDITION) : NULL;
+    const struct mmt_model *mine = mmt_profile_model(own, type);
+    const struct mmt_model *theirs = others ? mmt_profile_model(others, type) : NULL;
     return theirs && (!mine || theirs->shapes > mine->shapes) ? others : own;
 }
 
@@ -93,14 +103,26 @@ static void build_some(struct window *w)
         }
 }
 
-/* Waits for one, while compilers are kept busy. */
+/* Whether compilers have anything to do. */
+static bool is_building(const struct window *w)
+{
+    for (int i = 0; i < w->run->pool.count; i++)
+        if (w->run->pool.workers[i].busy)
+            return true;
+    return false;
+}
+
+/* Waits for one, while compilers are kept busy; where the device computes on their cores,
+ * for all that the shape has. */
 static void await_built(struct window *w, const struct item *item)
 {
     struct mmt_event event;
     while (w->run->pool.count > 1 && !is_over(w)) {
         build_some(w);
-        if (mmt_tune_is_built(w->run, &item->problem, &item->config) ||
-            !mmt_tune_is_being_built(w->run, &item->problem, &item->config))
+        if (w->run->pool.shared
+                ? !is_building(w)
+                : mmt_tune_is_built(w->run, &item->problem, &item->config) ||
+                      !mmt_tune_is_being_built(w->run, &item->problem, &item->config))
             return;
         if (mmt_pool_next(&w->run->pool, fmin(w->ends, mmt_now() + 0.2), &event))
             mmt_tune_note_built(w->run, &event);
@@ -138,7 +160,7 @@ static mmt_status time_kernel(struct window *w, const struct item *item, bool ve
     mmt_tune_judge_anew(run, &item->problem, &record.result);
     if (record.result.outcome == MMT_TIMED)
         *best = fmin(*best, record.result.time.median);
-    mmt_report_calibration(run, &record);
+    mmt_report_law_time(run, &record);
     const mmt_status status = mmt_tune_note_result(run, &record, err);
     return !status && mmt_tune_suspects(run) ? mmt_tune_ask_naive(run, err) : status;
 }
@@ -173,22 +195,23 @@ static bool is_affordable(const struct window *w, const mmt_problem *problem)
 static mmt_status time_kind(struct mmt_run *run, const mmt_problem *kind, int start,
                             double ends, int64_t timings, mmt_error *err)
 {
-    mmt_problem all[MMT_MOST_CALIBRATION_SHAPES], shapes[MMT_MOST_CALIBRATION_SHAPES];
+    mmt_problem all[SHAPES], shapes[SHAPES];
     struct window *w = calloc(1, sizeof *w);
     mmt_status status = MMT_OK;
+    const int ahead = run->pool.shared ? 1 : AHEAD;
     int count = 0;
 
     if (!w)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to time kernels");
     *w = (struct window){ .run = run, .shapes = shapes, .ends = ends, .left = timings };
-    mmt_calibration_shapes(run, kind, all);
-    for (int i = 0; i < MMT_MOST_CALIBRATION_SHAPES; i++) {
-        const mmt_problem *shape = &all[(start + i) % MMT_MOST_CALIBRATION_SHAPES];
+    list_shapes(run, kind, all);
+    for (int i = 0; i < SHAPES; i++) {
+        const mmt_problem *shape = &all[(start + i) % SHAPES];
         if (is_affordable(w, shape))
             shapes[count++] = *shape;
     }
     for (; w->first < count && !status && !is_over(w); w->first++) {
-        for (; w->next < count && w->next < w->first + AHEAD; w->next++)
+        for (; w->next < count && w->next < w->first + ahead; w->next++)
             list_kernels(w, w->next);
         status = time_shape(w, err);
     }
@@ -259,15 +282,15 @@ static void build(struct mmt_run *run, const mmt_problem *problem, double ends)
 static void build_chosen(struct mmt_run *run, const mmt_problem *kinds,
                          const double *weights, int count, double ends)
 {
-    mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
+    mmt_problem shapes[SHAPES];
     const int before = run->built.count;
-    for (int i = 0; run->pool.count > 1 && i < MMT_MOST_CALIBRATION_SHAPES; i++)
+    for (int i = 0; run->pool.count > 1 && i < SHAPES; i++)
         for (int kind = 0; kind < count && mmt_now() < ends; kind++) {
             const double part = weights[kind] / MOST_WEIGHT;
             const int at = (int) (i * part);
             if (i && at == (int) ((i - 1) * part))
                 continue;
-            mmt_calibration_shapes(run, &kinds[kind], shapes);
+            list_shapes(run, &kinds[kind], shapes);
             build(run, &shapes[at], ends);
         }
     mmt_report_note(run, "compiled %d more kernels, which other shapes will need",
@@ -283,8 +306,8 @@ mmt_status mmt_tune_time_law(struct mmt_run *run, mmt_error *err)
     mmt_problem kinds[KINDS];
     double weights[KINDS], sum = 0;
     const int count = list_kinds(run, kinds, weights);
-    const double all = run->clock.calibration_end - mmt_now();
-    const double ends = run->clock.calibration_end - (isfinite(all) ? building * all : 0);
+    const double all = run->clock.ends - mmt_now();
+    const double ends = run->clock.ends - (isfinite(all) ? building * all : 0);
     double timings = TIMINGS_FOR_A_TRY * (double) run->counts.tried;
     mmt_status status = MMT_OK;
 
@@ -305,9 +328,9 @@ mmt_status mmt_tune_time_law(struct mmt_run *run, mmt_error *err)
         timings -= part;
     }
     if (!status && isfinite(all))
-        status = mmt_tune_fit(run, 0, err);
+        status = mmt_tune_fit(run, err);
     if (!status && isfinite(all))
-        build_chosen(run, kinds, weights, count, run->clock.calibration_end);
+        build_chosen(run, kinds, weights, count, run->clock.ends);
     if (!status && run->pool.broken.status) {
         *err = run->pool.broken;
         status = err->status;

@@ -323,7 +323,7 @@ static bool is_time_for_a_line(const struct mmt_run *run)
            mmt_now() - run->clock.last_status >= (isatty(1) ? on_terminal : elsewhere);
 }
 
-void mmt_report_calibration(struct mmt_run *run, const struct mmt_record *record)
+void mmt_report_law_time(struct mmt_run *run, const struct mmt_record *record)
 {
     struct mmt_text line = { 0 };
     char left[32];

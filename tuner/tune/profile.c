@@ -125,13 +125,6 @@ static void forget_entries(struct mmt_profile *p, const struct mmt_forget *forge
         if (!mmt_forgets(forget, &p->entries[i].problem, &p->entries[i].config))
             p->entries[left++] = p->entries[i];
     p->num_entries = left;
-    left = 0;
-    for (size_t i = 0; i < p->num_portfolio; i++) {
-        const mmt_problem any = mmt_gemm_problem(p->portfolio[i].family, 1, 1, 1);
-        if (!mmt_forgets(forget, &any, &p->portfolio[i].config))
-            p->portfolio[left++] = p->portfolio[i];
-    }
-    p->num_portfolio = left;
     forget_ranges(p, forget);
     forget_verdicts(p, forget);
 }

@@ -1,13 +1,14 @@
-/* Ranges of m. What won for a few of its m, what came next there, and what a portfolio
- * has for it are timed on many more; then the few that serve it best enter the profile
- * (segments.h). All that is decided follows from the journal: a later run goes on. */
+/* Ranges of m. What won for a few of its m, what came next there, and what the
+ * law ranks first are timed on many more; then the few that serve it best enter the
+ * profile (segments.h). All that is decided follows from the journal: a later run goes
+ * on. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "tuner/tune/calibration.h"
+#include "tuner/tune/tune.h"
 #include "tuner/model/segments.h"
 
 enum {
@@ -119,7 +120,7 @@ static void take_time(struct ranging *r, int kernel, int sample,
         *seconds = result->time.median;
 }
 
-/* Takes over the times of calibrations. What a search timed is not taken: the least of
+/* Takes over the times of other shapes. What a search timed is not taken: the least of
  * many times flatters the winner. With `all`, of kernels that are not listed, too. */
 static void read_times(struct ranging *r, bool all)
 {
@@ -140,13 +141,25 @@ static void read_times(struct ranging *r, bool all)
 
 /* ---- which kernels ---------------------------------------------------------------- */
 
+/* The same with all launch-time counts auto that can be. */
+static struct mmt_config leave_counts(const struct mmt_config *config)
+{
+    struct mmt_config left = *config;
+    for (int i = 0; i < left.template->num_knobs; i++) {
+        const struct mmt_knob *knob = &left.template->knobs[i];
+        if (knob->launch_time && knob->automatic)
+            left.values[i] = knob->values[0];
+    }
+    return left;
+}
+
 /* Its winner, and the same with auto counts. */
 static void add_winner(struct ranging *r, const mmt_problem *problem)
 {
     const struct mmt_entry *winner = mmt_tune_winner(r->run, problem);
     if (!winner)
         return;
-    const struct mmt_config left = mmt_calibration_leave_counts(&winner->config);
+    const struct mmt_config left = leave_counts(&winner->config);
     add_kernel(r, &winner->config);
     add_kernel(r, &left);
 }
@@ -167,14 +180,16 @@ static void add_winners(struct ranging *r)
     }
 }
 
-/* What the model ranks as number `place` at each sample. */
-static void add_portfolio(struct ranging *r, int place)
+/* What the law ranks as number `place` at each sample. */
+static void add_ranked(struct ranging *r, int place)
 {
     struct mmt_ranked ranked[MMT_MOST_RANKED];
     for (int s = 0; s < r->samples; s++) {
         const mmt_problem problem = problem_at(r, s);
-        if (mmt_select_rank(r->run->files.profile, &problem, &r->run->device.caps, NULL,
-                            ranked) > place)
+        const int count = mmt_select_rank(r->run->files.profile, &problem,
+                                          &r->run->device.caps, NULL, ranked);
+        if (count > place &&
+            mmt_tune_is_meant(r->run, ranked[place].config.template, &problem))
             add_kernel(r, &ranked[place].config);
     }
 }
@@ -209,12 +224,12 @@ static void add_kernels(struct ranging *r)
     const double most = room / (r->samples * timing_of(r->run));
     r->most = (int) fmin(fmax(most, FEWEST_PICKS), MOST_PICKS);
     add_winners(r);
-    add_portfolio(r, 0);
+    add_ranked(r, 0);
     for (int s = 0; s < r->samples; s++) {
         const mmt_problem problem = problem_at(r, s);
         add_next_best(r, &problem);
     }
-    add_portfolio(r, 1);
+    add_ranked(r, 1);
 }
 
 /* ---- timing ----------------------------------------------------------------------- */
@@ -305,7 +320,7 @@ static mmt_status time_once(struct ranging *r, int kernel, int sample, bool *aga
     r->checked[kernel] = timed;
     take_time(r, kernel, sample, result);
     *again = timed && result->time.spread > disturbed * result->time.median;
-    mmt_report_calibration(r->run, &record);
+    mmt_report_law_time(r->run, &record);
     mmt_status status = mmt_tune_note_result(r->run, &record, err);
     return !status && mmt_tune_suspects(r->run) ? mmt_tune_ask_naive(r->run, err)
                                                 : status;

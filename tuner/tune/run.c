@@ -71,43 +71,17 @@ static void probe_roofline(struct mmt_run *run)
     mmt_tune_judge_journal(run);
 }
 
-/* Seconds of the budget that go into portfolios for other shapes: more where nobody named
- * any, less of a short one, and of a CPU's, whose compilers use them up; and no more than
- * makes a difference to so many types and transposes. */
-static double calibration_part(const struct mmt_run *run)
+/* Seconds of the budget for what corrects the law of time: less of a short one, and no
+ * more than makes a difference to so many types and transposes. A recording has goals and
+ * ranges. */
+static double law_seconds(const struct mmt_run *run)
 {
-    bool cpu = run->device.caps.kind == MMT_CPU;
-    if (run->options.recorded) /* what was recorded has goals and ranges */
+    static const double share = 0.5, enough = 60, most = 120;
+    const double budget = run->options.budget.seconds;
+    if (run->options.recorded)
         return 0;
-    double share = cpu ? 0.18 : 0.5, enough = cpu ? 120 : 60, most = cpu ? 240 : 120,
-           budget = run->options.budget.seconds;
     return fmin(share * budget * fmin(1, budget / enough),
                 most * mmt_tune_count_kinds(run));
-}
-
-/* Whether such a CPU has a portfolio for the family of each goal. */
-static bool knows_portfolios(const struct mmt_run *run)
-{
-    for (int i = 0; i < run->goals.count; i++)
-        if (mmt_tune_opens_kind(run, i) &&
-            !(run->files.layers &&
-              mmt_profile_model(run->files.layers, run->goals.list[i].type)))
-            return false;
-    return run->device.caps.kind == MMT_CPU;
-}
-
-/* Where nobody named a shape and all portfolios are known, they are timed first: goals
- * then begin with what is compiled and promises most. */
-static void share_time(struct mmt_run *run)
-{
-    const double seconds = isfinite(run->clock.ends) ? calibration_part(run) : 0;
-    run->portfolios_first = isfinite(run->clock.ends) && !run->options.num_shapes &&
-                            !run->options.suites.count && !run->options.recorded &&
-                            knows_portfolios(run);
-    run->clock.goals_end =
-        run->portfolios_first ? run->clock.ends : run->clock.ends - seconds;
-    run->clock.calibration_end =
-        run->portfolios_first ? mmt_now() + seconds : run->clock.ends;
 }
 
 /* Without a cache kernels are compiled again and again, which is said; but the driver of
@@ -221,7 +195,8 @@ static void start_clock(struct mmt_run *run)
     clock->ends -= isfinite(clock->ends) ? mmt_tune_reserve(run) : 0;
     clock->ranges_end = clock->ends;
     clock->ends -= isfinite(clock->ends) ? mmt_tune_ranges_seconds(run) : 0;
-    share_time(run);
+    clock->goals_end = clock->ends;
+    clock->goals_end -= isfinite(clock->ends) ? law_seconds(run) : 0;
     if (isfinite(clock->goals_end))
         clock->first_verdicts_end =
             mmt_now() + mmt_tune_first_verdicts_part * (clock->goals_end - mmt_now());
@@ -279,22 +254,6 @@ static void tell_journal(struct mmt_run *run)
 
 /* ---- phases ------------------------------------------------------------------------ */
 
-static bool has_known_portfolios(const struct mmt_run *run)
-{
-    return run->portfolios_first;
-}
-
-static bool lacks_portfolios(const struct mmt_run *run)
-{
-    return !run->portfolios_first && !run->options.recorded;
-}
-
-static mmt_status learn_costs(struct mmt_run *run, mmt_error *err)
-{
-    return run->device.caps.kind == MMT_GPU ? mmt_tune_time_law(run, err)
-                                            : mmt_tune_calibrate(run, err);
-}
-
 static bool has_other_shapes(const struct mmt_run *run)
 {
     return !run->options.recorded;
@@ -326,14 +285,12 @@ struct phase {
 };
 
 static const struct phase phases[MMT_NUM_PHASES] = {
-    [MMT_PHASE_KNOWN_PORTFOLIOS] = { has_known_portfolios, mmt_tune_calibrate },
     [MMT_PHASE_FIRST_VERDICTS] = { has_recorded, mmt_tune_verdicts },
     [MMT_PHASE_GOALS] = { NULL, tune_goals },
-    [MMT_PHASE_CALIBRATION] = { lacks_portfolios, learn_costs },
+    [MMT_PHASE_LAW] = { has_other_shapes, mmt_tune_time_law },
     [MMT_PHASE_RANGES] = { has_ranges, mmt_tune_time_ranges },
     [MMT_PHASE_VERIFY_WINNERS] = { NULL, mmt_tune_verify_winners },
     [MMT_PHASE_VERIFY_RANGES] = { has_ranges, mmt_tune_verify_ranges },
-    [MMT_PHASE_VERIFY_PORTFOLIO] = { has_other_shapes, mmt_tune_verify_portfolio },
     [MMT_PHASE_VERDICTS] = { has_recorded, mmt_tune_verdicts },
 };
 

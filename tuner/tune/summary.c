@@ -114,8 +114,8 @@ static bool lacks_model(const struct mmt_run *run, mmt_type family)
     for (int i = 0; i < run->goals.count; i++)
         meant |= run->goals.list[i].op == MMT_GEMM &&
                  mmt_type_family(run->goals.list[i].type) == family;
-    return meant && !mmt_profile_serves_family(run->files.profile, family) &&
-           !(run->files.layers && mmt_profile_serves_family(run->files.layers, family));
+    return meant && !mmt_profile_model(run->files.profile, family) &&
+           !(run->files.layers && mmt_profile_model(run->files.layers, family));
 }
 
 static void print_unserved(const struct mmt_run *run)

@@ -10,8 +10,7 @@
  *   problem.c  the loop: propose, compile, verify and time, journal
  *   roofline.c  what a device reaches, and times that cannot be
  *   finals.c   the best against each other, twice
- *   calibration.c  a CPU's portfolios, on many shapes
- *   law_times.c    what corrects a GPU's law, on many shapes
+ *   law_times.c    what corrects the law of time, on many shapes
  *   ranges.c   the best on many m of a range, and which of them serve it
  *   yardstick.c  the vendor's library beside winners
  *   recorded.c   problems that programs computed, as goals and ranges
@@ -131,12 +130,11 @@ struct mmt_run_files {
     struct mmt_forget forget;     /* of options.fresh */
 };
 
-/* Times of mmt_now(), in seconds; INFINITY: no limit. In their order, but that known
- * portfolios are calibrated before goals. */
+/* Times of mmt_now(), in seconds; INFINITY: no limit. In their order. */
 struct mmt_run_clock {
     double started;
-    double goals_end, calibration_end;
-    double ends;       /* of all that is timed for shapes other than ranges */
+    double goals_end;
+    double ends;       /* of the law's times, and so of all that no range needs */
     double ranges_end; /* from `ends` to this ranges are timed */
     double finish;     /* from there to this kernels are verified wholly */
     double first_verdicts_end, verdicts_end; /* before goals; from `finish` on */
@@ -149,7 +147,7 @@ struct mmt_run_pace {
     double whole_seconds;   /* verifying wholly, about; 0: none was */
     double compile_seconds; /* a candidate's compiling, about */
     double default_seconds; /* until the default was timed */
-    double fitted_at;       /* mmt_now() when the portfolio was selected last */
+    double fitted_at;       /* mmt_now() when models were fitted last */
     double fit_seconds;     /* what that took */
 };
 
@@ -172,14 +170,12 @@ struct mmt_run_problems {
 
 /* What a run does, in this order; each is passed over where it does not apply. */
 enum mmt_run_phase {
-    MMT_PHASE_KNOWN_PORTFOLIOS, /* calibration where all portfolios are known */
     MMT_PHASE_FIRST_VERDICTS,
     MMT_PHASE_GOALS,
-    MMT_PHASE_CALIBRATION,
+    MMT_PHASE_LAW,
     MMT_PHASE_RANGES,
     MMT_PHASE_VERIFY_WINNERS,
     MMT_PHASE_VERIFY_RANGES,
-    MMT_PHASE_VERIFY_PORTFOLIO,
     MMT_PHASE_VERDICTS,
     MMT_NUM_PHASES,
 };
@@ -207,9 +203,8 @@ struct mmt_run {
         int count;
     } built;
     struct mmt_run_recorded recorded;
-    bool strict;           /* the f32 of the goal at hand is computed by FMAs alone */
-    bool found;            /* something served a goal */
-    bool portfolios_first; /* all are known: they are timed before the goals */
+    bool strict; /* the f32 of the goal at hand is computed by FMAs alone */
+    bool found;  /* something served a goal */
 };
 
 /* Tunes by run->options, all else being zero, and writes the profile; tells on the way
@@ -267,9 +262,7 @@ mmt_status mmt_tune_set_goals(struct mmt_run *run, mmt_error *err);
 
 bool mmt_tune_is_goal(const struct mmt_run *run, const mmt_problem *problem);
 
-/* Whether a goal is the first of a type and transposes, and how many of these there are.
- * Ops that memory bounds need no portfolio: the nearest shape tells enough. */
-bool mmt_tune_opens_kind(const struct mmt_run *run, int goal);
+/* How many types and transposes of products the goals have. */
 int mmt_tune_count_kinds(const struct mmt_run *run);
 
 /* Seconds that a problem's data, and their sums for verifying, take the host. */
@@ -479,22 +472,17 @@ mmt_status mmt_tune_time_default(struct mmt_run *run, mmt_error *err);
 bool mmt_tune_known(const struct mmt_run *run, const mmt_problem *problem,
                     struct mmt_config *out);
 
-/* Times, on a GPU, what the law of time expects to be the fastest for many shapes of each
- * type and transposes of the run; shapes that are known take no time. */
+/* Times what the law of time expects to be the fastest for many shapes of each type and
+ * transposes of the run; shapes that are known take no time. */
 mmt_status mmt_tune_time_law(struct mmt_run *run, mmt_error *err);
-
-/* Finds a portfolio for each family of the goals' types by times on further shapes, and
- * times it in the family's other types and transposes, in what is left of the time, or
- * twice as often as candidates were tried. */
-mmt_status mmt_tune_calibrate(struct mmt_run *run, mmt_error *err);
 
 /* ---- ranges of m (ranges.c) --------------------------------------------------- */
 
 /* Seconds that are kept for timing kernels on the ranges and verifying them. */
 double mmt_tune_ranges_seconds(const struct mmt_run *run);
 
-/* Times the winners of a range's goals, the next best, and what a portfolio has for it,
- * on many of its m; selects from them and puts the range into the profile. */
+/* Times the winners of a range's goals, the next best, and what the law ranks first, on
+ * many of its m; selects from them and puts the range into the profile. */
 mmt_status mmt_tune_time_ranges(struct mmt_run *run, mmt_error *err);
 
 /* Verifies each kernel wholly at both ends of its segment, as long as there is time; one
@@ -526,13 +514,9 @@ mmt_status mmt_tune_verify_at(struct mmt_run *run, const mmt_problem *problem,
  * wrong. */
 mmt_status mmt_tune_verify_winners(struct mmt_run *run, mmt_error *err);
 
-/* What one takes, in seconds; and what of the budget is kept for the portfolio. */
+/* What one takes, in seconds; and what of the budget is kept for the winners'. */
 double mmt_tune_whole_seconds(const struct mmt_run *run);
 double mmt_tune_reserve(const struct mmt_run *run);
-
-/* Verifies the portfolios, as long as there is time. What is wrong falls out; a family
- * that has nothing left gets other kernels. */
-mmt_status mmt_tune_verify_portfolio(struct mmt_run *run, mmt_error *err);
 
 /* ---- the profile ---------------------------------------------------------------- */
 
@@ -557,9 +541,8 @@ void mmt_tune_note_health(struct mmt_made_health *health,
 
 /* ---- what the profile learns (fit.c) --------------------------------------------- */
 
-/* Fits the models of run->files.profile to all that was timed, and selects the portfolios
- * of the families whose bits are in `select`, or that have none. */
-mmt_status mmt_tune_fit(struct mmt_run *run, unsigned select, mmt_error *err);
+/* Fits the models of run->files.profile to all that was timed. */
+mmt_status mmt_tune_fit(struct mmt_run *run, mmt_error *err);
 
 /* Takes out of the profile what was found wrong since it was entered. */
 void mmt_tune_drop_refuted(struct mmt_run *run);
@@ -581,7 +564,7 @@ void mmt_report_problem(struct mmt_run *run);
 void mmt_report_result(struct mmt_run *run, const struct mmt_record *record, double best);
 /* What a whole verification found; what is wrong, always. */
 void mmt_report_whole(struct mmt_run *run, const struct mmt_record *record);
-void mmt_report_calibration(struct mmt_run *run, const struct mmt_record *record);
+void mmt_report_law_time(struct mmt_run *run, const struct mmt_record *record);
 /* Notes how the device fared while a result was taken; says so when it is throttled for
  * the first time. */
 void mmt_report_health(struct mmt_run *run, const struct mmt_result *result);

@@ -19,9 +19,9 @@ static const double part_after = 0.15;
 /* Times a candidate's limit: loading a large library from a disk is slow. */
 static const double patience = 6;
 
-/* Kernels that are timed for a call, of known portfolios and in all; seconds for each;
- * and calls for which they are compiled ahead. */
-enum { MOST_OF_PORTFOLIO = 4, MOST_PROMISING = 6, FAR_AHEAD = 32 };
+/* Kernels that are timed for a call, of those that are ranked and in all; seconds for
+ * each; and calls for which they are compiled ahead. */
+enum { MOST_OF_RANKED = 4, MOST_PROMISING = 6, FAR_AHEAD = 32 };
 static const double promising_seconds = 0.05;
 
 /* A time of its own, not taken in turn with others', must be that much shorter. */
@@ -183,7 +183,7 @@ static int list_promising(const struct mmt_run *run, const struct question *q,
                                      .strict_f32 = q->mode == MMT_F32_STRICT };
     struct mmt_config all[MOST_PROMISING];
     int found = mmt_select_candidates(run->files.layers, problem, caps, &terms, all,
-                                      MOST_OF_PORTFOLIO);
+                                      MOST_OF_RANKED);
     for (int t = 0; mmt_templates[t] && found < MOST_PROMISING; t++)
         if (mmt_templates[t]->prefers &&
             mmt_config_meant(mmt_templates[t], problem, caps) &&

@@ -1,13 +1,13 @@
 /* A kernel of a profile has passed the quick checks for its type and transposes. At the
- * end of a run as many as there is time for meet all of them: winners first, then the
- * portfolio. What a kernel was found to be stands in the journal. */
+ * end of a run winners meet all of them, as long as there is time. What a kernel was
+ * found to be stands in the journal. */
 #include <math.h>
 
 #include "base/clock.h"
 #include "tuner/tune/tune.h"
 
-/* Seconds that one takes before any was seen; a part of the budget is kept for those of
- * the portfolio; and a worker may take so many times a candidate's limit. */
+/* Seconds that one takes before any was seen; the part of the budget that is kept for
+ * them at most; and a worker may take so many times a candidate's limit. */
 static const double usual_gpu = 1, usual_cpu = 3, part_of_budget = 0.2, patience = 6;
 
 /* Seconds that must be left for outputs, biases and activations: each compiles. */
@@ -150,120 +150,8 @@ mmt_status mmt_tune_verify_winners(struct mmt_run *run, mmt_error *err)
     return status;
 }
 
-/* ---- the portfolio ---------------------------------------------------------------- */
-
-/* Of the problems of a type and transposes that a kernel of the portfolio was timed on,
- * the least; NULL: there is none. The checks choose their own shapes. */
-static const mmt_problem *least_problem(const struct mmt_run *run,
-                                        const struct mmt_portfolio_kernel *kernel,
-                                        uint64_t kind)
-{
-    size_t count;
-    const struct mmt_record *records = mmt_journal_records(run->files.journal, &count);
-    const mmt_problem *found = NULL;
-    for (size_t i = 0; i < count; i++)
-        if (records[i].result.outcome == MMT_TIMED && records[i].problem.op == MMT_GEMM &&
-            mmt_kind_bit(&records[i].problem) == kind &&
-            mmt_config_equal(&records[i].config, &kernel->config) &&
-            (!found || mmt_problem_flops(&records[i].problem) < mmt_problem_flops(found)))
-            found = &records[i].problem;
-    return found;
-}
-
-/* Whether a whole verification at any problem of its type and transposes found it right.
- */
-static bool is_right(const struct mmt_run *run, const struct mmt_portfolio_kernel *kernel,
-                     uint64_t kind)
-{
-    size_t count;
-    const struct mmt_record *wholes = mmt_journal_wholes(run->files.journal, &count);
-    for (size_t i = 0; i < count; i++)
-        if (wholes[i].result.outcome == MMT_TIMED && wholes[i].problem.op == MMT_GEMM &&
-            mmt_kind_bit(&wholes[i].problem) == kind &&
-            mmt_config_equal(&wholes[i].config, &kernel->config))
-            return true;
-    return false;
-}
-
 double mmt_tune_reserve(const struct mmt_run *run)
 {
-    if (run->options.recorded) /* as much for the goals */
-        return fmin(run->goals.count * mmt_tune_whole_seconds(run),
-                    part_of_budget * run->options.budget.seconds);
-    const double all =
-        mmt_tune_count_kinds(run) * MMT_FIT_MOST_KERNELS * mmt_tune_whole_seconds(run);
-    return fmin(all, part_of_budget * run->options.budget.seconds);
-}
-
-/* One after the other, a type and transposes of each kernel: the first that is not known
- * to be right. *more says that there are others left. */
-static mmt_status verify_next(struct mmt_run *run,
-                              const struct mmt_portfolio_kernel *kernel, bool *again,
-                              bool *more, mmt_error *err)
-{
-    enum mmt_whole found = MMT_WHOLE_RIGHT;
-    mmt_status status = MMT_OK;
-    uint64_t kinds = kernel->right;
-    for (; kinds; kinds &= kinds - 1) {
-        const uint64_t kind = kinds & -kinds;
-        const mmt_problem *problem = least_problem(run, kernel, kind);
-        if (!problem || is_right(run, kernel, kind))
-            continue;
-        const mmt_problem at = *problem; /* records move */
-        status = mmt_tune_verify_at(run, &at, &kernel->config, &found, err);
-        break;
-    }
-    *again = *again || found == MMT_WHOLE_WRONG;
-    *more = *more || (kinds & (kinds - 1));
-    return status;
-}
-
-/* Verifies the portfolios as they are; *again says that a kernel fell out of one, so that
- * the model is to be fitted anew. */
-static mmt_status verify_all(struct mmt_run *run, bool *again, mmt_error *err)
-{
-    mmt_status status = MMT_OK;
-    bool more = true;
-    *again = false;
-    while (!status && more && !*again && !is_over(run)) {
-        more = false;
-        for (size_t i = 0;
-             !status && i < run->files.profile->num_portfolio && !is_over(run); i++)
-            status =
-                verify_next(run, &run->files.profile->portfolio[i], again, &more, err);
-    }
-    return status;
-}
-
-/* Says how much of the portfolio there was no time for. */
-static void tell_rest(struct mmt_run *run)
-{
-    int count = 0, right = 0;
-    for (size_t i = 0; i < run->files.profile->num_portfolio; i++)
-        for (uint64_t kinds = run->files.profile->portfolio[i].right; kinds;
-             kinds &= kinds - 1) {
-            right += is_right(run, &run->files.profile->portfolio[i], kinds & -kinds);
-            count++;
-        }
-    if (right < count)
-        mmt_report_note(
-            run,
-            "%d of the %d kernels for other shapes, each type and transposes "
-            "counted, passed every check, the others the quick ones; the next "
-            "run goes on with them",
-            right, count);
-}
-
-mmt_status mmt_tune_verify_portfolio(struct mmt_run *run, mmt_error *err)
-{
-    bool again = true;
-    mmt_status status = MMT_OK;
-    while (!status && again && !is_over(run)) {
-        status = mmt_tune_fit(run, 0, err);
-        if (!status)
-            status = verify_all(run, &again, err);
-    }
-    if (!status)
-        tell_rest(run);
-    return status;
+    return fmin(run->goals.count * mmt_tune_whole_seconds(run),
+                part_of_budget * run->options.budget.seconds);
 }

@@ -4,8 +4,8 @@
     make_bad.py FOLDER
 
 FOLDER/expected.txt gets a line for each: the file, "refused" or how many entries, kernels
-of portfolios and models are left ("1+2+2"), and what must be said of it. Profiles that
-were in the folder before are removed.
+for unlisted shapes and models are left ("1+2+2"), and what must be said of it: of what is
+read over, nothing. Profiles that were in the folder before are removed.
 """
 import copy
 import glob
@@ -77,7 +77,7 @@ ENTRY = ("entries", 0)
 KNOBS = ENTRY + ("knobs",)
 TIME = ENTRY + ("time",)
 PROBLEM = ENTRY + ("problem",)
-KEPT = ("portfolio", 0)
+UNLISTED = ("unlisted", 0)
 MODEL = ("models", 0)
 TREES = MODEL + ("trees",)
 
@@ -127,8 +127,8 @@ def heads():
                 within((), device=[]))
     change_head("entries_object", "entries is an object; it must be an array",
                 within((), entries={}))
-    change_head("portfolio_word", 'portfolio is "none"; it must be an array',
-                within((), portfolio="none"))
+    change_head("unlisted_word", 'unlisted is "none"; it must be an array',
+                within((), unlisted="none"))
     change_head("models_object", "models is an object; it must be an array",
                 within((), models={}))
     change_head("large_whole", "made.tried is 4294967296; it must be a whole number from 0 to "
@@ -226,32 +226,24 @@ def item(path, index, value):
     return edit
 
 
-def portfolios():
-    which = "portfolio[0] is left out: portfolio[0]."
+def unlisted():
+    which = "unlisted[0] is left out: unlisted[0]."
 
-    def change_kept(name, words, edit):
+    def change_kernel(name, words, edit):
         change(name, "2+1+2", which + words, edit)
 
-    change_kept("kept_template", 'template is "x"; it must be one of ', within(KEPT, template="x"))
-    change_kept("kept_knob", "knobs.WORK is 3; it must be one of 1, 2, 4, 8",
-                within(KEPT + ("knobs",), WORK=3))
-    change_kept("kept_family", 'family is "f31"; it must be one of f32, f64, i32',
-                within(KEPT, family="f31"))
-    change_kept("right_word", 'right is "f32 nn"; it must be an array of types and transposes',
-                within(KEPT, right="f32 nn"))
+    change_kernel("unlisted_template", 'template is "x"; it must be one of ',
+                  within(UNLISTED, template="x"))
+    change_kernel("unlisted_knob", "knobs.WORK is 3; it must be one of 1, 2, 4, 8",
+                  within(UNLISTED + ("knobs",), WORK=3))
+    change_kernel("unlisted_family", 'family is "f31"; it must be one of f32, f64, i32',
+                  within(UNLISTED, family="f31"))
+    change_kernel("right_word", 'right is "f32 nn"; it must be an array of types and transposes',
+                  within(UNLISTED, right="f32 nn"))
     for name, value, shown in (("type", "f31 nn", '"f31 nn"'), ("transposes", "f32 xn", '"f32 xn"'),
                                ("more", "f32 nnn", '"f32 nnn"'), ("number", 1, "1"), ("empty", "", '""')):
-        change_kept("right_" + name, f"right is {shown}; it must be a type and transposes, as "
-                    '"bf16 nt"', item(KEPT + ("right",), 1, value))
-    change_kept("terms_short", "terms_us is an array; it must be an array of 15 numbers",
-                within(KEPT, terms_us=[0.5] * 13))
-    change_kept("terms_long", "terms_us is an array; it must be an array of 15 numbers",
-                within(KEPT, terms_us=[0.5] * 16))
-    change_kept("terms_number", "terms_us is 0.5; it must be an array of 15 numbers",
-                within(KEPT, terms_us=0.5))
-    for name, value, shown in (("negative", -0.5, "-0.5"), ("word", "1", '"1"')):
-        change_kept("term_" + name, f"terms_us is {shown}; it must be a number, not negative",
-                    item(KEPT + ("terms_us",), 13, value))
+        change_kernel("right_" + name, f"right is {shown}; it must be a type and transposes, as "
+                      '"bf16 nt"', item(UNLISTED + ("right",), 1, value))
 
 
 def models():
@@ -268,6 +260,8 @@ def models():
                  within(MODEL, family="f31"))
     change_model("model_shapes", "shapes is -1; it must be a whole number from 0 to 2147483647",
                  within(MODEL, shapes=-1))
+    change_model("model_law", 'law is "1"; it must be a whole number from 0 to 2147483647',
+                 within(MODEL, law="1"))
     change_model("model_residual", "residual is -0.5; it must be a number, at least 0",
                  within(MODEL, residual=-0.5))
     change_model("trees_object", "trees is an object; it must be an array of at most 160 trees",
@@ -286,6 +280,17 @@ def models():
     change_tree("leaf_word", '"1"; it must be a number', 41, "1")
     change_tree("leaf_large", "10001; it must be from -10000 to 10000", 41, 10001)
     change_tree("leaf_small", "-10001; it must be from -10000 to 10000", 10, -10001)
+
+
+def read_over():
+    """Models of other editions of the law, which correct nothing; kernels of older versions."""
+    def change_silently(name, left, edit):
+        change(name, left, "", edit)
+
+    change_silently("law_none", "2+2+1", without(MODEL, "law"))
+    change_silently("law_older", "2+2+1", within(MODEL, law=0))
+    change_silently("law_newer", "2+2+1", within(MODEL, law=2))
+    change_silently("portfolio", "2+2+2", within((), portfolio=[dict(SMALL["unlisted"][0], terms_us=[0.5])]))
 
 
 def others():
@@ -309,8 +314,9 @@ def main():
     heads()
     entries()
     problems()
-    portfolios()
+    unlisted()
     models()
+    read_over()
     others()
     with open(os.path.join(FOLDER, "expected.txt"), "w", encoding="utf-8") as file:
         file.write("".join(EXPECTED))

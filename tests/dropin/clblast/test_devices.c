@@ -151,7 +151,7 @@ static void try_call(struct mmt_clblast_device *device, cl_command_queue *queue,
         .type = MMT_F32,
         .layout = CLBLAST_ROW_MAJOR,
         .trans_a = CLBLAST_NO,
-        .trans_b = CLBLAST_NO,
+        .trans_b = CLBLAST_YES, /* so that it is packed */
         .triangle = CLBLAST_LOWER,
         .m = SIZE,
         .n = SIZE,

@@ -1,11 +1,7 @@
-/* The few kernels that are worth a place in the portfolio: mmt_fit_select of fit.h. */
+/* The few kernels that together serve many shapes: mmt_bundle_select of make.h. */
 #include <math.h>
-#include <string.h>
 
-#include "tuner/model/fit.h"
-
-/* A kernel that gains less than that part of the mean time is not worth a place. */
-static const double slack = 0;
+#include "tuner/bundle/make.h"
 
 /* No regret counts for more: whatever else is bad is as bad as that. A problem that is
  * not served is worse. */
@@ -54,13 +50,13 @@ static int find_best(const struct selection *selection, int instead, double *mea
     for (int row = 0; row < selection->rows; row++) {
         const double with =
             is_selected(selection, row) ? INFINITY : mean_regret(selection, row, instead);
-        if (with < *mean - slack || (best >= 0 && with < *mean))
+        if (with < *mean)
             best = row, *mean = with;
     }
     return best;
 }
 
-static void grow_portfolio(struct selection *selection, int most, double *mean)
+static void grow(struct selection *selection, int most, double *mean)
 {
     while (selection->count < most) {
         const int row = find_best(selection, -1, mean);
@@ -82,45 +78,14 @@ static bool exchange_kernels(struct selection *selection, double *mean)
     return any;
 }
 
-int mmt_fit_select(const double *times, const double *best, int rows, int cols, int most,
+int mmt_bundle_select(const double *times, const double *best, int rows, int cols, int most,
                    int *selected)
 {
     enum { ROUNDS = 4 };
     struct selection selection = { times, best, rows, cols, selected, 0 };
     double mean = INFINITY;
-    grow_portfolio(&selection, most, &mean);
+    grow(&selection, most, &mean);
     for (int i = 0; i < ROUNDS && exchange_kernels(&selection, &mean); i++)
         ;
     return selection.count;
-}
-
-/* ---- what it serves ---------------------------------------------------------------- */
-
-static void drop_partial(struct mmt_profile *profile, const mmt_problem *kind)
-{
-    const mmt_type family = mmt_type_family(kind->type);
-    const uint64_t bit = mmt_kind_bit(kind);
-    int right = 0, possible = 0;
-    for (size_t i = 0; i < profile->num_portfolio; i++) {
-        const struct mmt_portfolio_kernel *kernel = &profile->portfolio[i];
-        if (kernel->family != family ||
-            !mmt_config_suits(&kernel->config, kind, &profile->caps))
-            continue;
-        right += (kernel->right & bit) != 0;
-        possible++;
-    }
-    for (size_t i = 0; i < profile->num_portfolio && 4 * right < 3 * possible; i++)
-        if (profile->portfolio[i].family == family)
-            profile->portfolio[i].right &= ~bit;
-}
-
-void mmt_fit_drop_partial(struct mmt_profile *profile)
-{
-    for (int type = 0; type < MMT_NUM_TYPES; type++)
-        for (int transposes = 0; transposes < 4; transposes++) {
-            mmt_problem kind = mmt_gemm_problem((mmt_type) type, 64, 64, 64);
-            kind.trans_a = transposes / 2, kind.trans_b = transposes % 2;
-            if (!mmt_problem_normalise(&kind, &kind, NULL))
-                drop_partial(profile, &kind);
-        }
 }

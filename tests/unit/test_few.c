@@ -1,67 +1,9 @@
-/* Which kernels a calibration times further, and which few of many are the portfolio. */
+/* Which few of many kernels a bundle has for shapes that are not listed. */
 #include <math.h>
 
 #include "tests/support/synthetic_device.h"
 #include "tests/support/test.h"
-#include "tuner/tune/calibration.h"
-#include "tuner/model/fit.h"
-
-/* ---- which kernels are timed further ---------------------------------------------- */
-
-static bool is_large(const mmt_problem *p)
-{
-    return p->m >= 256 && p->n >= 256 && p->k >= 256;
-}
-
-/* How often a kernel meets the shapes of a calibration, and the large among them, that
- * takes `behind` times the best, for large ones `behind_large` times. */
-static int count_met(double behind, double behind_large, int *large)
-{
-    static mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
-    struct mmt_calibration_kernel kernel = { 0 };
-    const mmt_problem kind = synthetic_shape(1, 1, 1);
-    int timed = 0;
-
-    *large = 0;
-    mmt_fit_shapes(&kind, 1e12, shapes, MMT_MOST_CALIBRATION_SHAPES);
-    for (int i = 0; i < MMT_MOST_CALIBRATION_SHAPES; i++) {
-        if (mmt_calibration_is_hopeless(&kernel, shapes, i))
-            continue;
-        kernel.took = 2e-6 * (is_large(&shapes[i]) ? behind_large : behind);
-        mmt_calibration_compare(&kernel, i, 2e-6);
-        timed++;
-        *large += is_large(&shapes[i]);
-    }
-    return timed;
-}
-
-/* One that is for large problems meets them, but for one that is hardly large itself and
- * stands among others; one that is for none is left. */
-static void test_hopeless(void)
-{
-    enum { LARGE = 85 };
-    int large;
-    CHECK_EQ_INT(count_met(1.4, 1.4, &large), MMT_MOST_CALIBRATION_SHAPES);
-    CHECK_EQ_INT(large, LARGE);
-    CHECK(count_met(3, 3, &large) < MMT_MOST_CALIBRATION_SHAPES / 5);
-    CHECK(count_met(3, 1, &large) < MMT_MOST_CALIBRATION_SHAPES / 2);
-    CHECK(large >= LARGE - 1);
-}
-
-/* A shape that it does not serve tells nothing. */
-static void test_not_met(void)
-{
-    const mmt_problem shape = synthetic_shape(8, 8, 8);
-    mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
-    struct mmt_calibration_kernel kernel = { .took = INFINITY };
-    for (int i = 0; i < MMT_MOST_CALIBRATION_SHAPES; i++) {
-        shapes[i] = shape;
-        mmt_calibration_compare(&kernel, i, 1e-6);
-    }
-    CHECK(!mmt_calibration_is_hopeless(&kernel, shapes, 0));
-}
-
-/* ---- selecting a portfolio ------------------------------------------------------- */
+#include "tuner/bundle/make.h"
 
 enum { ROWS = 60, COLS = 24, PLANTED = 6 };
 
@@ -86,7 +28,7 @@ static double mean_regret(const double *times, const double *best, int cols,
 static void test_planted(void)
 {
     double times[ROWS * COLS], best[COLS], worst;
-    int selected[MMT_FIT_MOST_KERNELS];
+    int selected[MMT_BUNDLE_MOST_KERNELS];
 
     for (int r = 0; r < ROWS; r++)
         for (int c = 0; c < COLS; c++) {
@@ -99,7 +41,7 @@ static void test_planted(void)
         }
     for (int c = 0; c < COLS; c++)
         best[c] = 1;
-    const int count = mmt_fit_select(times, best, ROWS, COLS, PLANTED, selected);
+    const int count = mmt_bundle_select(times, best, ROWS, COLS, PLANTED, selected);
     mean_regret(times, best, COLS, selected, count, &worst);
     printf("planted: %d kernels, worst regret %.3f\n", count, worst);
     CHECK(count == PLANTED && worst <= 0.03);
@@ -120,14 +62,14 @@ static void test_exchange(void)
     int selected[2];
     double worst;
 
-    CHECK_EQ_INT(mmt_fit_select(times, best, 3, 6, 1, selected), 1);
+    CHECK_EQ_INT(mmt_bundle_select(times, best, 3, 6, 1, selected), 1);
     CHECK(selected[0] == 0);
-    CHECK_EQ_INT(mmt_fit_select(times, best, 3, 6, 2, selected), 2);
+    CHECK_EQ_INT(mmt_bundle_select(times, best, 3, 6, 2, selected), 2);
     CHECK(selected[0] + selected[1] == 3);
     CHECK(mean_regret(times, best, 6, selected, 2, &worst) < 1e-9);
 }
 
-/* What serves only some problems is in the portfolio for them; that all are served comes
+/* What serves only some problems is in the few for them; that all are served comes
  * first. */
 static void test_unserved(void)
 {
@@ -136,11 +78,11 @@ static void test_unserved(void)
     int selected[4];
     double worst;
 
-    CHECK_EQ_INT(mmt_fit_select(times, best, 2, 3, 4, selected), 2);
+    CHECK_EQ_INT(mmt_bundle_select(times, best, 2, 3, 4, selected), 2);
     CHECK(mean_regret(times, best, 3, selected, 2, &worst) < 1e-9);
-    CHECK_EQ_INT(mmt_fit_select(times, best, 2, 3, 1, selected), 1);
+    CHECK_EQ_INT(mmt_bundle_select(times, best, 2, 3, 1, selected), 1);
     CHECK_EQ_INT(selected[0], 1);
-    CHECK_EQ_INT(mmt_fit_select(times, best, 1, 3, 4, selected), 1);
+    CHECK_EQ_INT(mmt_bundle_select(times, best, 1, 3, 4, selected), 1);
 }
 
 /* The mean decides: one problem's great regret is not worth a little on each of the
@@ -156,11 +98,11 @@ static void test_mean(void)
     const double best[] = { 1, 1, 1, 1, 1 };
     int selected[2];
 
-    CHECK_EQ_INT(mmt_fit_select(times, best, 2, 5, 1, selected), 1);
+    CHECK_EQ_INT(mmt_bundle_select(times, best, 2, 5, 1, selected), 1);
     CHECK_EQ_INT(selected[0], 0);
-    CHECK_EQ_INT(mmt_fit_select(times + 10, best, 2, 5, 1, selected), 1);
+    CHECK_EQ_INT(mmt_bundle_select(times + 10, best, 2, 5, 1, selected), 1);
     CHECK_EQ_INT(selected[0], 0);
-    CHECK_EQ_INT(mmt_fit_select(times, best, 4, 5, 2, selected), 2);
+    CHECK_EQ_INT(mmt_bundle_select(times, best, 4, 5, 2, selected), 2);
     CHECK_EQ_INT(selected[0] + selected[1], 0 + 3);
 }
 
@@ -176,19 +118,17 @@ static void test_useless(void)
     const double best[] = { 1, 1 };
     int selected[4];
 
-    CHECK_EQ_INT(mmt_fit_select(times, best, 4, 2, 4, selected), 2);
+    CHECK_EQ_INT(mmt_bundle_select(times, best, 4, 2, 4, selected), 2);
     CHECK_EQ_INT(selected[0], 2);
     CHECK(selected[1] == 0 || selected[1] == 1);
 }
 
 int main(void)
 {
-    test_hopeless();
-    test_not_met();
     test_planted();
     test_exchange();
     test_unserved();
     test_mean();
     test_useless();
-    return test_end("retention");
+    return test_end("few");
 }
