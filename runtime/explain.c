@@ -25,8 +25,15 @@ const char *mmt_selection_foreign(const struct mmt_profile *profile,
                : NULL;
 }
 
-void mmt_selection_print_range(const struct mmt_selection *selection,
-                               const mmt_problem *problem, struct mmt_text *text)
+bool mmt_selection_is_known(const struct mmt_selection *selection)
+{
+    return selection->why == MMT_SELECTION_EXACT ||
+           selection->why == MMT_SELECTION_MEASURED ||
+           selection->why == MMT_SELECTION_RANGE;
+}
+
+static void print_range(const struct mmt_selection *selection, const mmt_problem *problem,
+                        struct mmt_text *text)
 {
     mmt_text_addf(text,
                   "tuned for %" PRId64 "-%" PRId64 "x%" PRId64 "x%" PRId64
@@ -36,28 +43,41 @@ void mmt_selection_print_range(const struct mmt_selection *selection,
                   selection->range.segment_to);
 }
 
-static void print_why(const struct mmt_selection *selection, const char *foreign,
-                      const mmt_problem *problem, struct mmt_text *text)
+void mmt_selection_print(const struct mmt_selection *selection,
+                         const mmt_problem *problem, bool foreign, struct mmt_text *text)
 {
+    const double us = selection->seconds * 1e6;
+
     switch (selection->why) {
     case MMT_SELECTION_EXACT:
-        mmt_text_addf(text, "%s: %.1f us", mmt_selection_tuned(foreign),
-                      selection->seconds * 1e6);
+        mmt_text_addf(text, "tuned for this %s, %.1f us",
+                      foreign ? "problem on another device" : "very problem", us);
+        break;
+    case MMT_SELECTION_MEASURED:
+        mmt_text_addf(text, "measured at planning, %.1f us", us);
+        if (selection->compared)
+            mmt_text_addf(text, ", the fastest of %d", selection->compared);
         break;
     case MMT_SELECTION_RANGE:
-        mmt_selection_print_range(selection, problem, text);
+        print_range(selection, problem, text);
         break;
     case MMT_SELECTION_LAW:
-        mmt_text_addf(text,
-                      "by the law of time the fastest of all kernels: about %.1f us",
-                      selection->seconds * 1e6);
+        mmt_text_addf(text, "by the law of time %s, about %.1f us",
+                      selection->compiled
+                          ? "within 3 % of the fastest, and compiled already"
+                          : "the fastest",
+                      us);
         break;
     case MMT_SELECTION_NEAREST:
         mmt_text_add(text, "tuned for the nearest problem, ");
         mmt_problem_print(&selection->nearest, text);
         break;
-    default:
+    case MMT_SELECTION_DEFAULT:
         mmt_text_add(text, "a default: nothing that is tuned serves it");
+        break;
+    case MMT_SELECTION_GIVEN:
+        mmt_text_add(text, "named by the caller");
+        break;
     }
 }
 
@@ -91,7 +111,7 @@ mmt_status mmt_explain(const struct mmt_profile *profile, const mmt_problem *pro
     mmt_config_print(&selection.config, text);
     mmt_text_add(text, "\nwhy:    ");
     const char *foreign = mmt_selection_foreign(profile, &selection, caps, why);
-    print_why(&selection, foreign, problem, text);
+    mmt_selection_print(&selection, problem, foreign != NULL, text);
     if (foreign)
         mmt_text_addf(text, "; %s", foreign);
     int count = mmt_select_rank(profile, problem, caps, NULL, ranked);

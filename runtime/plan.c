@@ -56,14 +56,6 @@ static struct mmt_terms terms_of(const struct mmt_plan *plan,
                                plan->num_refused, plan->in };
 }
 
-/* This very problem was timed, or those round it. */
-static bool is_known(const struct mmt_selection *selection)
-{
-    return selection->why == MMT_SELECTION_EXACT ||
-           selection->why == MMT_SELECTION_MEASURED ||
-           selection->why == MMT_SELECTION_RANGE;
-}
-
 static bool is_given(const struct mmt_plan *plan)
 {
     return plan->selection.why == MMT_SELECTION_GIVEN;
@@ -109,9 +101,10 @@ static mmt_status select_kernel(struct mmt_plan *plan, const mmt_profile *profil
                                 err)
             : mmt_select_built(plan->device, profile, &plan->problem, caps, &terms,
                                options->aligned_only, &plan->selection, err);
-    if (!status && !is_known(&plan->selection))
+    if (!status && !mmt_selection_is_known(&plan->selection))
         mmt_record_unserved(caps, &plan->problem, options->max_workspace);
-    if (!status && options->effort == MMT_EFFORT_MEASURE && !is_known(&plan->selection))
+    if (!status && options->effort == MMT_EFFORT_MEASURE &&
+        !mmt_selection_is_known(&plan->selection))
         mmt_measure_selection(plan->device, caps, profile, &plan->problem, &terms,
                               options, &plan->selection, &plan->unmeasured);
     return status;
@@ -255,47 +248,13 @@ static mmt_status select_and_build(struct mmt_plan *plan, const mmt_profile *pro
                : status;
 }
 
-static void describe_selection(const struct mmt_plan *plan, const mmt_profile *profile,
-                               const char *foreign, struct mmt_text *text)
+static void describe_selection(const struct mmt_plan *plan, const char *foreign,
+                               struct mmt_text *text)
 {
-    const struct mmt_selection *selection = &plan->selection;
-
-    switch (selection->why) {
-    case MMT_SELECTION_EXACT:
-        mmt_text_addf(text, "%s, %.1f us", mmt_selection_tuned(foreign),
-                      selection->seconds * 1e6);
-        break;
-    case MMT_SELECTION_MEASURED:
-        mmt_text_addf(text, "measured at planning, %.1f us", selection->seconds * 1e6);
-        if (selection->compared)
-            mmt_text_addf(text, ", the fastest of %d", selection->compared);
-        break;
-    case MMT_SELECTION_RANGE:
-        mmt_selection_print_range(selection, &plan->problem, text);
-        break;
-    case MMT_SELECTION_LAW:
-        mmt_text_addf(text,
-                      "by the law of time %s, about %.1f us; `mmtune --device %s` would "
-                      "tune it",
-                      selection->compiled
-                          ? "within 3 % of the fastest, and compiled already"
-                          : "the fastest",
-                      selection->seconds * 1e6, plan->device->id);
-        break;
-    case MMT_SELECTION_NEAREST:
-        mmt_text_add(text, "tuned for the nearest problem, ");
-        mmt_problem_print(&selection->nearest, text);
-        break;
-    case MMT_SELECTION_DEFAULT:
-        mmt_text_addf(text, "a default: %s; `mmtune --device %s` would tune it",
-                      profile ? "the profile has nothing that serves it"
-                              : "there is no profile",
-                      plan->device->id);
-        break;
-    case MMT_SELECTION_GIVEN:
-        mmt_text_add(text, "named by the caller");
-        break;
-    }
+    const int why = plan->selection.why;
+    mmt_selection_print(&plan->selection, &plan->problem, foreign != NULL, text);
+    if (why == MMT_SELECTION_LAW || why == MMT_SELECTION_DEFAULT)
+        mmt_text_addf(text, "; `mmtune --device %s` would tune it", plan->device->id);
 }
 
 /* A program that is slow to plan finds the reason here. */
@@ -332,7 +291,7 @@ static mmt_status describe_plan(struct mmt_plan *plan, const mmt_profile *profil
         mmt_text_add(&text, "; ");
         const char *foreign =
             mmt_selection_foreign(profile, &plan->selection, &plan->caps, why);
-        describe_selection(plan, profile, foreign, &text);
+        describe_selection(plan, foreign, &text);
         describe_layer(plan, profile, foreign, &text);
         if (plan->unmeasured.status)
             mmt_text_addf(&text, "; nothing was measured: %s", plan->unmeasured.text);

@@ -166,17 +166,13 @@ const char *mmt_selection_foreign(const struct mmt_profile *profile,
                                   const struct mmt_selection *selection,
                                   const struct mmt_caps *caps, char buffer[512]);
 
-/* What MMT_SELECTION_EXACT is called for people. */
-static inline const char *mmt_selection_tuned(const char *foreign)
-{
-    return foreign ? "tuned for this problem on another device"
-                   : "tuned for this very problem";
-}
+/* Whether the very problem was timed, or those round it. */
+bool mmt_selection_is_known(const struct mmt_selection *selection);
 
-/* Adds of MMT_SELECTION_RANGE "tuned for 1-8192x14336x4096, kernel 3 of 5, m up to 300".
- */
-void mmt_selection_print_range(const struct mmt_selection *selection,
-                               const mmt_problem *problem, struct mmt_text *text);
+/* Adds why it was selected, as "tuned for this very problem, 5.2 us" or "tuned for
+ * 1-8192x14336x4096, kernel 3 of 5, m up to 300". `foreign`: on another device. */
+void mmt_selection_print(const struct mmt_selection *selection,
+                         const mmt_problem *problem, bool foreign, struct mmt_text *text);
 
 /* A kernel and what it is expected to take. */
 struct mmt_ranked {

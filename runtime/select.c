@@ -1,52 +1,15 @@
+/* Which configuration serves a problem: the first of some steps that has an answer.
+ * Nothing is built or timed. */
+#include <math.h>
+#include <string.h>
+
+#include "costmodel/costmodel.h"
 #include "runtime/select_internal.h"
 
-/* The entry of this very problem, tuned here and usable; NULL where there is none. */
-static const struct mmt_entry *find_tuned(const struct mmt_profile *profile,
-                                          const mmt_problem *problem,
-                                          const struct mmt_caps *caps,
-                                          const struct mmt_terms *terms)
+static void take_entry(const struct mmt_question *q, const struct mmt_entry *entry,
+                       struct mmt_selection *out)
 {
-    for (size_t i = 0; profile && i < profile->num_entries; i++) {
-        const struct mmt_entry *entry = &profile->entries[i];
-        if (mmt_same_kind(&entry->problem, problem) &&
-            mmt_problem_equal(&entry->problem, problem) && !entry->source[0] &&
-            mmt_is_usable(&entry->config, problem, caps, terms))
-            return entry;
-    }
-    return NULL;
-}
-
-/* Fills *out by the first range that holds the problem and whose kernel for it is usable;
- * false where there is none. */
-static bool select_range(const struct mmt_profile *profile, const mmt_problem *problem,
-                         const struct mmt_caps *caps, const struct mmt_terms *terms,
-                         struct mmt_selection *out)
-{
-    for (size_t i = 0; profile && i < profile->num_ranges; i++) {
-        const struct mmt_range *range = &profile->ranges[i];
-        const int at =
-            mmt_same_kind(&range->problem, problem) ? mmt_range_find(range, problem) : -1;
-        if (at < 0 || !mmt_is_usable(&range->segments[at].config, problem, caps, terms))
-            continue;
-        *out = (struct mmt_selection){
-            .config = range->segments[at].config,
-            .why = MMT_SELECTION_RANGE,
-            .range = { range->problem.m, mmt_range_end(range), range->segments[at].m_to,
-                       at, range->num_segments },
-            .layer = range->layer,
-        };
-        return true;
-    }
-    return false;
-}
-
-/* ---- selecting ----------------------------------------------------------------------
- */
-
-static void select_entry(const struct mmt_entry *entry, const mmt_problem *problem,
-                         struct mmt_selection *out)
-{
-    bool exact = mmt_problem_equal(&entry->problem, problem);
+    const bool exact = mmt_problem_equal(&entry->problem, q->problem);
 
     out->config = entry->config;
     out->why = exact ? MMT_SELECTION_EXACT : MMT_SELECTION_NEAREST;
@@ -55,30 +18,57 @@ static void select_entry(const struct mmt_entry *entry, const mmt_problem *probl
     out->layer = entry->layer;
 }
 
-static bool select_measured(const struct mmt_profile *profile, const mmt_problem *problem,
-                            const struct mmt_caps *caps, const struct mmt_terms *terms,
-                            struct mmt_selection *out)
+/* ---- the steps: each fills *out, or is false where it has no answer ------------------
+ */
+
+/* A plan of this profile measured the very problem. */
+static bool by_measuring(const struct mmt_question *q, struct mmt_selection *out)
 {
     struct mmt_entry entry;
-    if (!profile || !mmt_profile_learned(profile, problem, &entry) ||
-        !mmt_is_usable(&entry.config, problem, caps, terms))
+    if (!q->profile || !mmt_profile_learned(q->profile, q->problem, &entry) ||
+        !mmt_is_usable(q, &entry.config))
         return false;
-    select_entry(&entry, problem, out);
+    take_entry(q, &entry, out);
     out->why = MMT_SELECTION_MEASURED;
-    out->config = mmt_within_terms(&out->config, problem, caps, terms);
     return true;
 }
 
-static mmt_status fail_outside(const mmt_problem *problem, const struct mmt_caps *caps,
-                               mmt_error *err)
+/* The very problem was tuned here. */
+static bool by_entry(const struct mmt_question *q, struct mmt_selection *out)
 {
-    struct mmt_text text = { 0 };
-    mmt_problem_print(problem, &text);
-    mmt_fail(err, MMT_ERROR_UNSUPPORTED,
-             "the bundle has no kernel for %s on %s; `mmtune show` lists what is inside",
-             mmt_text_string(&text), caps->architecture);
-    mmt_text_finish(&text);
-    return MMT_ERROR_UNSUPPORTED;
+    for (size_t i = 0; q->profile && i < q->profile->num_entries; i++) {
+        const struct mmt_entry *entry = &q->profile->entries[i];
+        if (mmt_same_kind(&entry->problem, q->problem) &&
+            mmt_problem_equal(&entry->problem, q->problem) && !entry->source[0] &&
+            mmt_is_usable(q, &entry->config)) {
+            take_entry(q, entry, out);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The first range that holds the problem and whose kernel for it is usable. */
+static bool by_range(const struct mmt_question *q, struct mmt_selection *out)
+{
+    for (size_t i = 0; q->profile && i < q->profile->num_ranges; i++) {
+        const struct mmt_range *range = &q->profile->ranges[i];
+        const int at = mmt_same_kind(&range->problem, q->problem)
+                           ? mmt_range_find(range, q->problem)
+                           : -1;
+        if (at < 0 || !mmt_is_usable(q, &range->segments[at].config))
+            continue;
+        out->config = range->segments[at].config;
+        out->why = MMT_SELECTION_RANGE;
+        out->range.from = range->problem.m;
+        out->range.to = mmt_range_end(range);
+        out->range.segment_to = range->segments[at].m_to;
+        out->range.segment = at;
+        out->range.count = range->num_segments;
+        out->layer = range->layer;
+        return true;
+    }
+    return false;
 }
 
 bool mmt_has_law(const mmt_problem *problem)
@@ -86,70 +76,126 @@ bool mmt_has_law(const mmt_problem *problem)
     return problem->op == MMT_GEMM;
 }
 
-static void select_ranked(const struct mmt_ranked *ranked, int count,
-                          const mmt_problem *problem, struct mmt_selection *out)
-{
-    if (ranked->near) {
-        select_entry(ranked->near, problem, out);
-        return;
-    }
-    out->config = ranked->config;
-    out->why = MMT_SELECTION_LAW;
-    out->seconds = ranked->seconds;
-    out->compared = count;
-}
-
-/* Farther away a shape tells nothing of which kernel is fast: two octaves, squared. */
-static const double out_of_reach = 4;
-
-/* What was not tuned: by a ranking, or where no law is known, by the nearest problem. */
-static bool select_untuned(const struct mmt_profile *profile, const mmt_problem *problem,
-                           const struct mmt_caps *caps, const struct mmt_terms *terms,
-                           struct mmt_selection *out)
+static bool by_law(const struct mmt_question *q, struct mmt_selection *out)
 {
     struct mmt_ranked ranked[MMT_MOST_RANKED];
-    const int count = mmt_select_rank(profile, problem, caps, terms, ranked);
-    if (count) {
-        select_ranked(ranked, count, problem, out);
-        return true;
+    const int count = mmt_rank(q, ranked);
+    if (count && ranked->near) {
+        take_entry(q, ranked->near, out);
+    } else if (count) {
+        out->config = ranked->config;
+        out->why = MMT_SELECTION_LAW;
+        out->seconds = ranked->seconds;
+        out->compared = count;
     }
-    const struct mmt_entry *near =
-        mmt_find_nearest(profile, problem, caps, terms, out_of_reach);
+    return count > 0;
+}
+
+/* Of what has no law: farther away than two octaves, squared, a shape tells nothing of
+ * which kernel is fast. */
+static bool by_nearest(const struct mmt_question *q, struct mmt_selection *out)
+{
+    static const double out_of_reach = 4;
+    const struct mmt_entry *near = mmt_find_nearest(q, out_of_reach);
     if (near)
-        select_entry(near, problem, out);
+        take_entry(q, near, out);
     return near;
 }
 
-/* The selection by these terms alone, whatever memory the device has. */
-static mmt_status select_by(const struct mmt_profile *profile, const mmt_problem *problem,
-                            const struct mmt_caps *caps, const struct mmt_terms *terms,
-                            struct mmt_selection *out, mmt_error *err)
+/* The best starting point of the first template that has one: of those that are meant for
+ * the device, or where these have none, of any. */
+static bool by_default(const struct mmt_question *q, struct mmt_selection *out)
 {
-    const struct mmt_entry *tuned = find_tuned(profile, problem, caps, terms);
+    out->why = MMT_SELECTION_DEFAULT;
+    for (int any = 0; any < 2; any++)
+        for (int t = 0; mmt_templates[t]; t++)
+            if ((any || mmt_config_meant(mmt_templates[t], q->problem, q->caps)) &&
+                isfinite(mmt_select_start(mmt_templates[t], q->problem, q->caps, q->terms,
+                                          &out->config)))
+                return true;
+    return false;
+}
 
-    *out = (struct mmt_selection){ .why = MMT_SELECTION_DEFAULT, .layer = -1 };
-    if (select_measured(profile, problem, caps, terms, out))
-        return MMT_OK;
-    if (tuned)
-        select_entry(tuned, problem, out);
-    if (tuned || select_range(profile, problem, caps, terms, out) ||
-        select_untuned(profile, problem, caps, terms, out)) {
-        out->config = mmt_within_terms(&out->config, problem, caps, terms);
-        return MMT_OK;
+typedef bool step(const struct mmt_question *q, struct mmt_selection *out);
+static step *const steps[] = { by_measuring, by_entry,   by_range,
+                               by_law,       by_nearest, by_default };
+
+/* ---- starting points -----------------------------------------------------------------
+ */
+
+bool mmt_seed_within(const struct mmt_question *q, const struct mmt_template *template,
+                     int seed, struct mmt_config *out, struct mmt_bound *bound)
+{
+    struct mmt_config config = { .template = template };
+    memcpy(config.values, template->seeds[seed],
+           (size_t) template->num_knobs * sizeof(int));
+    *out = mmt_within_terms(q, &config);
+    return mmt_bind_within(q, &config, bound);
+}
+
+/* One that leaves most multiprocessors idle may take fifty times as long. */
+double mmt_select_start(const struct mmt_template *template, const mmt_problem *problem,
+                        const struct mmt_caps *caps, const struct mmt_terms *terms,
+                        struct mmt_config *out)
+{
+    static const double far = 1.25;
+    const struct mmt_question q = { NULL, problem, caps, terms };
+    double best = INFINITY;
+
+    for (int s = 0; s < template->num_seeds; s++) {
+        struct mmt_config config;
+        struct mmt_bound runs;
+        if (!mmt_seed_within(&q, template, s, &config, &runs))
+            continue;
+        double estimate = mmt_cost_estimate_bound(&runs);
+        if (estimate <= best / far) {
+            best = estimate;
+            *out = config;
+        }
     }
-    if (mmt_select_default(problem, caps, terms, &out->config))
-        return MMT_OK;
-    if (problem->type == MMT_F64 && !caps->f64)
-        return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s has no double precision",
-                        caps->name);
-    if (terms && terms->in)
-        return fail_outside(problem, caps, err);
-    if (!terms || terms->max_workspace == SIZE_MAX)
-        return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "no template serves %s on %s",
-                        mmt_type_name(problem->type), caps->name);
+    return best;
+}
+
+/* ---- the answer ----------------------------------------------------------------------
+ */
+
+static mmt_status fail_outside(const struct mmt_question *q, mmt_error *err)
+{
+    struct mmt_text text = { 0 };
+    mmt_problem_print(q->problem, &text);
+    mmt_fail(err, MMT_ERROR_UNSUPPORTED,
+             "the bundle has no kernel for %s on %s; `mmtune show` lists what is inside",
+             mmt_text_string(&text), q->caps->architecture);
+    mmt_text_finish(&text);
+    return MMT_ERROR_UNSUPPORTED;
+}
+
+static mmt_status fail_unserved(const struct mmt_question *q, mmt_error *err)
+{
+    const char *const type = mmt_type_name(q->problem->type), *const name = q->caps->name;
+    if (q->problem->type == MMT_F64 && !q->caps->f64)
+        return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s has no double precision", name);
+    if (q->terms && q->terms->in)
+        return fail_outside(q, err);
+    if (!q->terms || q->terms->max_workspace == SIZE_MAX)
+        return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "no template serves %s on %s", type,
+                        name);
     return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
                     "no template serves %s on %s with at most %zu bytes of workspace",
-                    mmt_type_name(problem->type), caps->name, terms->max_workspace);
+                    type, name, q->terms->max_workspace);
+}
+
+/* By these terms alone, whatever memory the device has. */
+static mmt_status answer(const struct mmt_question *q, struct mmt_selection *out,
+                         mmt_error *err)
+{
+    *out = (struct mmt_selection){ .layer = -1 };
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if (steps[i](q, out)) {
+            out->config = mmt_within_terms(q, &out->config);
+            return MMT_OK;
+        }
+    return fail_unserved(q, err);
 }
 
 /* Bytes that a workspace may have beside the operands, as far as is known. */
@@ -174,8 +220,9 @@ mmt_status mmt_select(const struct mmt_profile *profile, const mmt_problem *prob
                       const struct mmt_caps *caps, const struct mmt_terms *terms,
                       struct mmt_selection *out, mmt_error *err)
 {
-    mmt_status status = select_by(profile, problem, caps, terms, out, err);
+    struct mmt_question q = { profile, problem, caps, terms };
     struct mmt_launches launches = { 0 };
+    mmt_status status = answer(&q, out, err);
 
     if (status != MMT_OK)
         return status;
@@ -185,7 +232,8 @@ mmt_status mmt_select(const struct mmt_profile *profile, const mmt_problem *prob
         return MMT_OK;
     struct mmt_terms tighter = terms ? *terms : (struct mmt_terms){ 0 };
     tighter.max_workspace = room;
-    status = select_by(profile, problem, caps, &tighter, out, err);
+    q.terms = &tighter;
+    status = answer(&q, out, err);
     return status ? mmt_fail(err, status,
                              "every kernel for this %s product needs more workspace than "
                              "the %zu bytes that %s has beside its operands",

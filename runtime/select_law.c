@@ -9,9 +9,7 @@
 /* ---- a list of the best ------------------------------------------------------------ */
 
 struct ranking {
-    const mmt_problem *problem;
-    const struct mmt_caps *caps;
-    const struct mmt_terms *terms;
+    const struct mmt_question *q;
     struct mmt_ranked *best;
     int count;
 };
@@ -46,7 +44,7 @@ static void add(struct ranking *r, const struct mmt_config *config)
 {
     struct mmt_bound bound;
     struct mmt_ranked next = { .config = *config };
-    if (!mmt_bind_within(config, r->problem, r->caps, r->terms, &bound))
+    if (!mmt_bind_within(r->q, config, &bound))
         return;
     next.seconds = mmt_expected_seconds(&next, &bound);
     insert(r, &next);
@@ -54,7 +52,7 @@ static void add(struct ranking *r, const struct mmt_config *config)
 
 static bool is_in_bundle(const struct ranking *r)
 {
-    return r->terms && r->terms->in;
+    return r->q->terms && r->q->terms->in;
 }
 
 /* ---- what templates name ----------------------------------------------------------- */
@@ -65,15 +63,15 @@ enum { NAMED = 24 };
 static bool add_named(struct ranking *r, const struct mmt_template *template)
 {
     struct mmt_candidate list[NAMED];
-    const int named =
-        template->candidates ? template->candidates(r->problem, r->caps, list, NAMED) : 0;
+    const int named = template->candidates
+                          ? template->candidates(r->q->problem, r->q->caps, list, NAMED)
+                          : 0;
     for (int i = 0; i < named; i++) {
         const double cycles = list[i].cycles + template->rates.launch;
         struct mmt_ranked next = { .config.template = template,
-                                   .seconds = mmt_cost_seconds(cycles, r->caps) };
+                                   .seconds = mmt_cost_seconds(cycles, r->q->caps) };
         memcpy(next.config.values, list[i].values, sizeof next.config.values);
-        if (may_enter(r, next.seconds) &&
-            mmt_is_usable(&next.config, r->problem, r->caps, r->terms))
+        if (may_enter(r, next.seconds) && mmt_is_usable(r->q, &next.config))
             insert(r, &next);
     }
     return named > 0;
@@ -92,12 +90,12 @@ static int find_splits(const struct mmt_template *template)
 static bool may_split(const struct ranking *r, const struct mmt_config *config,
                       int splits)
 {
-    const struct mmt_tile tile = config->template->tile(config->values, r->problem);
-    const double tiles = ceil((double) r->problem->m / tile.m) *
-                         ceil((double) r->problem->n / tile.n) *
-                         (double) r->problem->batch;
+    const struct mmt_tile tile = config->template->tile(config->values, r->q->problem);
+    const double tiles = ceil((double) r->q->problem->m / tile.m) *
+                         ceil((double) r->q->problem->n / tile.n) *
+                         (double) r->q->problem->batch;
     return splits == 1 ||
-           (tiles * splits <= 4.0 * r->caps->sms && r->problem->k / splits >= 64);
+           (tiles * splits <= 4.0 * r->q->caps->sms && r->q->problem->k / splits >= 64);
 }
 
 /* A starting point, with each number of splits of k that it may have. */
@@ -122,7 +120,7 @@ static void add_seed(struct ranking *r, const struct mmt_template *template, int
 /* A bundle may have starting points of what names others. */
 static void add_template(struct ranking *r, const struct mmt_template *template)
 {
-    if (!mmt_config_meant(template, r->problem, r->caps))
+    if (!mmt_config_meant(template, r->q->problem, r->q->caps))
         return;
     const bool named = add_named(r, template);
     for (int s = 0; s < template->num_seeds && !(named && !is_in_bundle(r)); s++)
@@ -135,7 +133,7 @@ static void add_unlisted(struct ranking *r, const struct mmt_profile *profile)
 {
     for (size_t i = 0; i < profile->num_unlisted; i++) {
         const struct mmt_unlisted_kernel *kernel = &profile->unlisted[i];
-        if (kernel->right & mmt_kind_bit(r->problem))
+        if (kernel->right & mmt_kind_bit(r->q->problem))
             add(r, &kernel->config);
     }
 }
@@ -154,7 +152,7 @@ static void correct_by_model(struct ranking *r, const struct mmt_model *model)
         struct mmt_ranked next = r->best[i];
         next.model = model;
         struct mmt_bound bound;
-        mmt_bind_within(&next.config, r->problem, r->caps, r->terms, &bound);
+        mmt_bind_within(r->q, &next.config, &bound);
         next.seconds = mmt_expected_seconds(&next, &bound);
         place(done, i, &next);
     }
@@ -177,17 +175,15 @@ static void take_out(struct ranking *r, const struct mmt_config *config)
 
 /* The kernel of the nearest entry: its time there, times what the law expects it to grow
  * by. */
-static void add_near(struct ranking *r, const struct mmt_profile *profile,
-                     const struct mmt_model *model)
+static void add_near(struct ranking *r, const struct mmt_model *model)
 {
-    const struct mmt_entry *near =
-        mmt_find_nearest(profile, r->problem, r->caps, r->terms, near_enough);
+    const struct mmt_entry *near = mmt_find_nearest(r->q, near_enough);
     struct mmt_bound here, there;
     if (!near || near->time.median <= 0)
         return;
     struct mmt_ranked next = { .config = near->config, .model = model, .near = near };
-    if (!mmt_bind_within(&next.config, r->problem, r->caps, r->terms, &here) ||
-        !mmt_bind(&next.config, &near->problem, r->caps, &there))
+    if (!mmt_bind_within(r->q, &next.config, &here) ||
+        !mmt_bind(&next.config, &near->problem, r->q->caps, &there))
         return;
     next.seconds = near->time.median * mmt_expected_seconds(&next, &here) /
                    mmt_expected_seconds(&next, &there);
@@ -195,15 +191,13 @@ static void add_near(struct ranking *r, const struct mmt_profile *profile,
     insert(r, &next);
 }
 
-int mmt_select_rank(const struct mmt_profile *profile, const mmt_problem *problem,
-                    const struct mmt_caps *caps, const struct mmt_terms *terms,
-                    struct mmt_ranked ranked[MMT_MOST_RANKED])
+int mmt_rank(const struct mmt_question *q, struct mmt_ranked ranked[MMT_MOST_RANKED])
 {
-    struct ranking r = { problem, caps, terms, ranked, 0 };
-    if (!mmt_has_law(problem))
+    struct ranking r = { q, ranked, 0 };
+    if (!mmt_has_law(q->problem))
         return 0;
-    if (profile && is_in_bundle(&r))
-        add_unlisted(&r, profile);
+    if (q->profile && is_in_bundle(&r))
+        add_unlisted(&r, q->profile);
     for (int t = 0; mmt_templates[t]; t++)
         if (!mmt_templates[t]->last_resort)
             add_template(&r, mmt_templates[t]);
@@ -211,11 +205,19 @@ int mmt_select_rank(const struct mmt_profile *profile, const mmt_problem *proble
         if (mmt_templates[t]->last_resort)
             add_template(&r, mmt_templates[t]);
     const struct mmt_model *model =
-        profile ? mmt_profile_model(profile, problem->type) : NULL;
+        q->profile ? mmt_profile_model(q->profile, q->problem->type) : NULL;
     if (model)
         correct_by_model(&r, model);
-    add_near(&r, profile, model);
+    add_near(&r, model);
     return r.count;
+}
+
+int mmt_select_rank(const struct mmt_profile *profile, const mmt_problem *problem,
+                    const struct mmt_caps *caps, const struct mmt_terms *terms,
+                    struct mmt_ranked ranked[MMT_MOST_RANKED])
+{
+    const struct mmt_question q = { profile, problem, caps, terms };
+    return mmt_rank(&q, ranked);
 }
 
 double mmt_expected_seconds(const struct mmt_ranked *ranked,

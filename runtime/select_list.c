@@ -19,22 +19,21 @@ static bool is_listed(const struct mmt_config *config, const struct mmt_config *
 
 /* Starting points of the templates that suit the problem: the most promising of each,
  * then the others. */
-static int list_seeds(const mmt_problem *problem, const struct mmt_caps *caps,
-                      const struct mmt_terms *terms, struct mmt_config *out, int count,
+static int list_seeds(const struct mmt_question *q, struct mmt_config *out, int count,
                       int most)
 {
     struct mmt_config config;
     struct mmt_bound bound;
     for (int t = 0; mmt_templates[t] && count < most; t++)
-        if (mmt_config_meant(mmt_templates[t], problem, caps) &&
-            isfinite(mmt_select_start(mmt_templates[t], problem, caps, terms, &config)) &&
+        if (mmt_config_meant(mmt_templates[t], q->problem, q->caps) &&
+            isfinite(mmt_select_start(mmt_templates[t], q->problem, q->caps, q->terms,
+                                      &config)) &&
             !is_listed(&config, out, count))
             out[count++] = config;
     for (int t = 0; mmt_templates[t]; t++)
         for (int s = 0; s < mmt_templates[t]->num_seeds && count < most; s++)
-            if (mmt_config_meant(mmt_templates[t], problem, caps) &&
-                mmt_seed_within(mmt_templates[t], s, problem, caps, terms, &config,
-                                &bound) &&
+            if (mmt_config_meant(mmt_templates[t], q->problem, q->caps) &&
+                mmt_seed_within(q, mmt_templates[t], s, &config, &bound) &&
                 !is_listed(&config, out, count))
                 out[count++] = config;
     return count;
@@ -44,8 +43,9 @@ int mmt_select_candidates(const struct mmt_profile *profile, const mmt_problem *
                           const struct mmt_caps *caps, const struct mmt_terms *terms,
                           struct mmt_config *out, int most)
 {
+    const struct mmt_question q = { profile, problem, caps, terms };
     struct mmt_ranked ranked[MMT_MOST_RANKED];
-    const int num_ranked = mmt_select_rank(profile, problem, caps, terms, ranked);
+    const int num_ranked = mmt_rank(&q, ranked);
     struct mmt_selection selection;
     int count = 0;
 
@@ -53,11 +53,10 @@ int mmt_select_candidates(const struct mmt_profile *profile, const mmt_problem *
         return 0;
     out[count++] = selection.config;
     for (int i = 0; i < num_ranked && count < most; i++) {
-        const struct mmt_config config =
-            mmt_within_terms(&ranked[i].config, problem, caps, terms);
+        const struct mmt_config config = mmt_within_terms(&q, &ranked[i].config);
         if (ranked[i].seconds <= far_behind * ranked[0].seconds &&
             !is_listed(&config, out, count))
             out[count++] = config;
     }
-    return num_ranked ? count : list_seeds(problem, caps, terms, out, count, most);
+    return num_ranked ? count : list_seeds(&q, out, count, most);
 }

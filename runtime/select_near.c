@@ -1,9 +1,7 @@
 /* What the nearest shape that was tuned tells of a problem. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "costmodel/costmodel.h"
 #include "runtime/select_internal.h"
 
 static double octaves_between(int64_t a, int64_t b)
@@ -43,23 +41,18 @@ static double least_distance(const mmt_problem *a, const mmt_problem *b)
            octaves_apart(a->k, b->k);
 }
 
-/* ---- the nearest entry ------------------------------------------------------------- */
-
-const struct mmt_entry *mmt_find_nearest(const struct mmt_profile *profile,
-                                         const mmt_problem *problem,
-                                         const struct mmt_caps *caps,
-                                         const struct mmt_terms *terms, double within)
+const struct mmt_entry *mmt_find_nearest(const struct mmt_question *q, double within)
 {
     const struct mmt_entry *best = NULL;
     double least = within;
 
-    for (size_t i = 0; profile && i < profile->num_entries; i++) {
-        const struct mmt_entry *entry = &profile->entries[i];
-        if (!mmt_same_kind(&entry->problem, problem) || entry->source[0] ||
-            least_distance(&entry->problem, problem) > least)
+    for (size_t i = 0; q->profile && i < q->profile->num_entries; i++) {
+        const struct mmt_entry *entry = &q->profile->entries[i];
+        if (!mmt_same_kind(&entry->problem, q->problem) || entry->source[0] ||
+            least_distance(&entry->problem, q->problem) > least)
             continue;
-        double d = problem_distance(&entry->problem, problem);
-        if (d < least && mmt_is_usable(&entry->config, problem, caps, terms)) {
+        const double d = problem_distance(&entry->problem, q->problem);
+        if (d < least && mmt_is_usable(q, &entry->config)) {
             least = d;
             best = entry;
         }

@@ -23,26 +23,22 @@ static bool terms_allow(const struct mmt_bound *bound, const struct mmt_terms *t
     return bound->launches.workspace <= terms->max_workspace;
 }
 
-struct mmt_config mmt_within_terms(const struct mmt_config *config,
-                                   const mmt_problem *problem,
-                                   const struct mmt_caps *caps,
-                                   const struct mmt_terms *terms)
+struct mmt_config mmt_within_terms(const struct mmt_question *q,
+                                   const struct mmt_config *config)
 {
-    return mmt_config_within(config, problem, caps,
-                             terms ? terms->max_workspace : SIZE_MAX);
+    return mmt_config_within(config, q->problem, q->caps,
+                             q->terms ? q->terms->max_workspace : SIZE_MAX);
 }
 
-bool mmt_bind_within(const struct mmt_config *config, const mmt_problem *problem,
-                     const struct mmt_caps *caps, const struct mmt_terms *terms,
+bool mmt_bind_within(const struct mmt_question *q, const struct mmt_config *config,
                      struct mmt_bound *out)
 {
-    const struct mmt_config less = mmt_within_terms(config, problem, caps, terms);
-    return mmt_bind(&less, problem, caps, out) && terms_allow(out, terms);
+    const struct mmt_config less = mmt_within_terms(q, config);
+    return mmt_bind(&less, q->problem, q->caps, out) && terms_allow(out, q->terms);
 }
 
-bool mmt_is_usable(const struct mmt_config *config, const mmt_problem *problem,
-                   const struct mmt_caps *caps, const struct mmt_terms *terms)
+bool mmt_is_usable(const struct mmt_question *q, const struct mmt_config *config)
 {
     struct mmt_bound runs;
-    return mmt_bind_within(config, problem, caps, terms, &runs);
+    return mmt_bind_within(q, config, &runs);
 }

@@ -79,9 +79,7 @@ static void select_ours(const struct mmt_recorded_view *view,
                    NULL))
         return;
     row->expected = selection.seconds;
-    row->tuned = selection.why == MMT_SELECTION_EXACT ||
-                 selection.why == MMT_SELECTION_MEASURED ||
-                 selection.why == MMT_SELECTION_RANGE;
+    row->tuned = mmt_selection_is_known(&selection);
 }
 
 /* By the mode asked for; what was taken over all the same, by the other. */
