@@ -1,10 +1,11 @@
 /* How a model corrects what the law of time expects (costmodel.h). */
 #include <math.h>
+#include <string.h>
 
 #include "costmodel/costmodel.h"
 
-/* The features. Sizes and counts by their binary logarithms, where 0 stands for 0 and 1.
- */
+/* The features, which profiles/trees.c names. Sizes and counts by their binary
+ * logarithms, where 0 stands for 0 and 1. */
 enum {
     M,
     N,
@@ -113,8 +114,12 @@ static int leaf_of(const struct mmt_tree *tree, const float features[MMT_NUM_FEA
 
 double mmt_cost_correction(const struct mmt_model *model, const struct mmt_view *view)
 {
+    float features[MMT_NUM_FEATURES];
     double sum = 0;
+    memcpy(features, view->features, sizeof features);
+    features[TYPE] = model->type_at[(int) view->features[TYPE]];
+    features[TEMPLATE] = model->template_at[(int) view->features[TEMPLATE]];
     for (int i = 0; i < model->num_trees; i++)
-        sum += (double) model->trees[i].leaf[leaf_of(&model->trees[i], view->features)];
+        sum += (double) model->trees[i].leaf[leaf_of(&model->trees[i], features)];
     return sum;
 }

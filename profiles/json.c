@@ -33,7 +33,8 @@ static const struct list own_lists[] = {
       .problem = offsetof(struct mmt_verdict, call.problem) },
     { LIST("unlisted", unlisted, mmt_fields_unlisted, struct mmt_unlisted_kernel),
       .may_lack = true },
-    { LIST("models", models, mmt_fields_model, struct mmt_model), .may_lack = true },
+    { LIST("models", models, mmt_fields_model, struct mmt_model), .may_lack = true,
+      .check = mmt_model_check },
     { LIST("guides", pruning, mmt_fields_pruning, struct mmt_pruning), .may_lack = true },
     { 0 },
 };

@@ -31,17 +31,30 @@ struct mmt_tree {
 enum { MMT_LAW_EDITION = 1 };
 
 /* What corrects the law of time for a family (docs/lab/law.md). */
-enum { MMT_MOST_TREES = 160 };
+enum { MMT_MOST_TREES = 160, MMT_MOST_TEMPLATES = 64 };
 struct mmt_model {
     mmt_type family;
     int law;         /* MMT_LAW_EDITION; others are left out on reading */
     int shapes;      /* problems that it was fitted to */
     double residual; /* root mean square of ln(expected / measured) on problems that were
                       * left out of a fit */
+    /* What its trees ask, by name, and the types and templates in the order in which they
+     * count them; a space between two names. */
+    char features[192], types[96], templates[512];
     int num_trees;
     struct mmt_tree trees[MMT_MOST_TREES];
-    int layer; /* of the profile's layers; not in a file */
+    /* Not in a file: the profile's layer; and for each type and template of this program
+     * its place among the names, UINT8_MAX for one that is not there. */
+    int layer;
+    uint8_t type_at[MMT_NUM_TYPES], template_at[MMT_MOST_TEMPLATES];
 };
+
+/* Names what the trees of a model that is fitted now ask and count. */
+void mmt_model_name(struct mmt_model *model);
+
+/* Finds the places of names that were read; MMT_ERROR_FORMAT where other features are
+ * asked than there are. */
+mmt_status mmt_model_check(void *model, mmt_error *err);
 
 /* A file that a profile was read from. */
 struct mmt_layer {

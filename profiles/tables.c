@@ -311,9 +311,15 @@ const struct mmt_field mmt_fields_unlisted[] = {
 
 #define OF struct mmt_model
 const struct mmt_field mmt_fields_model[] = {
-    ROW(TYPE, "family", family), ROW(INT, "law", law, MAY_LACK),
-    ROW(INT, "shapes", shapes),  ROW(NUMBER, "residual", residual, PLAIN),
-    SELF(TREES, "trees"),        { 0 },
+    ROW(TYPE, "family", family),
+    ROW(INT, "law", law, MAY_LACK),
+    ROW(INT, "shapes", shapes),
+    ROW(NUMBER, "residual", residual, PLAIN),
+    ROW(STRING, "features", features, MAY_LACK),
+    ROW(STRING, "types", types, MAY_LACK),
+    ROW(STRING, "templates", templates, MAY_LACK),
+    SELF(TREES, "trees"),
+    { 0 },
 };
 #undef OF
 

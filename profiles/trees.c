@@ -1,10 +1,17 @@
-/* A model's trees in JSON: each an array of MMT_TREE_DEPTH pairs of feature and bound,
- * one after the other, and then its leaves, in thousandths. */
+/* A model's names, and its trees in JSON: each an array of MMT_TREE_DEPTH pairs of
+ * feature and bound, one after the other, and then its leaves, in thousandths. */
 #include "profiles/fields.h"
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+/* In the order in which costmodel/predict.c has them. */
+static const char feature_names[] =
+    "m n k batch law blocks fullness grid steps bytes workspace launches tile_m tile_n "
+    "filling threads shared fit alignment trans_a trans_b type template stages splits "
+    "cluster";
 
 enum { NUMBERS = 2 * MMT_TREE_DEPTH + MMT_TREE_LEAVES };
 
@@ -91,4 +98,57 @@ json_t *mmt_write_trees(const struct mmt_place *at, const void *from)
     for (int i = 0; i < model->num_trees; i++)
         json_array_append_new(array, write_tree(&model->trees[i]));
     return array;
+}
+
+/* ---- names ---------------------------------------------------------------------------
+ */
+
+static void add_name(const char *name, char *names, size_t size)
+{
+    const size_t length = strlen(names);
+    snprintf(names + length, size - length, "%s%s", length ? " " : "", name);
+}
+
+/* The place of a name among those with a space between, UINT8_MAX where it is none. */
+static uint8_t place_of(const char *name, const char *names)
+{
+    const size_t length = strlen(name);
+    for (uint8_t place = 0; *names && place < UINT8_MAX; place++) {
+        const size_t next = strcspn(names, " ");
+        if (next == length && !strncmp(names, name, length))
+            return place;
+        names += next + (names[next] == ' ');
+    }
+    return UINT8_MAX;
+}
+
+static void find_places(struct mmt_model *model)
+{
+    for (int i = 0; i < MMT_NUM_TYPES; i++)
+        model->type_at[i] = place_of(mmt_type_name((mmt_type) i), model->types);
+    for (int i = 0; mmt_templates[i] && i < MMT_MOST_TEMPLATES; i++)
+        model->template_at[i] = place_of(mmt_templates[i]->name, model->templates);
+}
+
+void mmt_model_name(struct mmt_model *model)
+{
+    snprintf(model->features, sizeof model->features, "%s", feature_names);
+    model->types[0] = model->templates[0] = '\0';
+    for (int i = 0; i < MMT_NUM_TYPES; i++)
+        add_name(mmt_type_name((mmt_type) i), model->types, sizeof model->types);
+    for (int i = 0; mmt_templates[i]; i++)
+        add_name(mmt_templates[i]->name, model->templates, sizeof model->templates);
+    find_places(model);
+}
+
+mmt_status mmt_model_check(void *item, mmt_error *err)
+{
+    struct mmt_model *model = item;
+    if (model->law == MMT_LAW_EDITION && strcmp(model->features, feature_names))
+        return mmt_fail(
+            err, MMT_ERROR_FORMAT,
+            "its trees ask for other features than this mmtune has; a run, or "
+            "`mmtune merge --fit` beside its journal, fits it anew");
+    find_places(model);
+    return MMT_OK;
 }

@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-/* One line a template, best guess first. A fitted model stores a template's index here:
- * append new ones. */
+/* One line a template, best guess first. */
 #define TEMPLATES(T)                                                                     \
     T(panel)                                                                             \
     T(small)                                                                             \

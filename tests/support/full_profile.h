@@ -123,6 +123,7 @@ static struct mmt_model *a_model(mmt_type family, int trees)
                                  .shapes = 300,
                                  .residual = 0.05,
                                  .num_trees = trees };
+    mmt_model_name(model);
     for (int t = 0; t < trees; t++) {
         struct mmt_tree *tree = &model->trees[t];
         for (int i = 0; i < MMT_TREE_DEPTH; i++) {

@@ -141,6 +141,9 @@ def add_model(path):
     with open(path, encoding="utf-8") as f:
         profile = json.load(f)
     kind = profile["entries"][0]["problem"]["type"]
-    profile["models"] = [{"family": kind, "law": 1, "shapes": 24, "residual": 0.1, "trees": []}]
+    names = {"features": "m n k batch law blocks fullness grid steps bytes workspace launches tile_m tile_n filling "
+                         "threads shared fit alignment trans_a trans_b type template stages splits cluster",
+             "types": "f32 f64", "templates": "naive panel"}
+    profile["models"] = [{"family": kind, "law": 1, "shapes": 24, "residual": 0.1, **names, "trees": []}]
     with open(path, "w", encoding="utf-8") as f:
         json.dump(profile, f)

@@ -148,6 +148,36 @@ static void test_counted(void)
     CHECK(mmt_cost_load(&bound).cycles == 0);
 }
 
+/* A model knows templates and types by name: what counts is their order in its file,
+ * whatever the order here is; what its file does not name comes after all others. */
+static void test_names(void)
+{
+    enum { TEMPLATE = 22, TYPE = 21, SKINNY = 2 };
+    static struct mmt_model model = { .law = MMT_LAW_EDITION, .num_trees = 2 };
+    struct mmt_view view = { .features = { [TYPE] = MMT_F64, [TEMPLATE] = SKINNY } };
+    mmt_error err;
+    CHECK_EQ_STR(mmt_templates[SKINNY]->name, "skinny");
+    mmt_model_name(&model);
+    for (int i = 0; i < MMT_TREE_DEPTH; i++) {
+        model.trees[0].feature[i] = TEMPLATE, model.trees[1].feature[i] = TYPE;
+        model.trees[0].above[i] = model.trees[1].above[i] = 0.5f;
+    }
+    model.trees[0].leaf[MMT_TREE_LEAVES - 1] = 1;
+    model.trees[1].leaf[MMT_TREE_LEAVES - 1] = 2;
+    CHECK(mmt_cost_correction(&model, &view) == 3);
+    strcpy(model.templates, "skinny panel");
+    CHECK_OK(mmt_model_check(&model, &err), err);
+    CHECK(mmt_cost_correction(&model, &view) == 2);
+    strcpy(model.types, "f64 f32");
+    CHECK_OK(mmt_model_check(&model, &err), err);
+    CHECK(mmt_cost_correction(&model, &view) == 0);
+    strcpy(model.templates, "panel");
+    CHECK_OK(mmt_model_check(&model, &err), err);
+    CHECK(mmt_cost_correction(&model, &view) == 1);
+    strcat(model.features, " more");
+    CHECK_FAILS(mmt_model_check(&model, &err), err, MMT_ERROR_FORMAT, "other features");
+}
+
 int main(void)
 {
     test_runs();
@@ -159,5 +189,6 @@ int main(void)
     test_left(1000, 5, 30000);
     test_left(7000, 1, 300);
     test_counted();
+    test_names();
     return test_end("cost");
 }

@@ -75,6 +75,7 @@ static void add_model(struct mmt_profile *profile, mmt_type family, int shapes)
     mmt_error err = { 0 };
     model =
         (struct mmt_model){ .family = family, .law = MMT_LAW_EDITION, .shapes = shapes };
+    mmt_model_name(&model);
     CHECK_OK(mmt_profile_add_model(profile, &model, &err), err);
 }
 

@@ -130,6 +130,7 @@ mmt_status mmt_fit_model(const struct mmt_fit_sample *samples, size_t count,
     struct times times = { 0 };
     mmt_status status = MMT_OK;
     *model = (struct mmt_model){ .family = family, .law = MMT_LAW_EDITION };
+    mmt_model_name(model);
     if (!collect(samples, count, family, &times))
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left to fit a model");
     compare(&times);

@@ -264,6 +264,8 @@ def models():
                  within(MODEL, law="1"))
     change_model("model_residual", "residual is -0.5; it must be a number, at least 0",
                  within(MODEL, residual=-0.5))
+    change("model_features", "2+2+1", "models[0] is left out: its trees ask for other features", within(MODEL, features="m n k"))
+    change("model_no_features", "2+2+1", "models[0] is left out: its trees ask for other features", without(MODEL, "features"))
     change_model("trees_object", "trees is an object; it must be an array of at most 160 trees",
                  within(MODEL, trees={}))
     change_model("trees_many", "trees is an array; it must be an array of at most 160 trees",
