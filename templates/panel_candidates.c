@@ -13,6 +13,8 @@
  * (docs/lab/law.md). A vector's FMA; a factor of A that is spread over a vector, and a
  * vector of B that is loaded; and how long a sum waits for the one before it. */
 static const double fma_cycles = 0.49, spread = 0.6, loaded = 0.82, chained = 3.3;
+/* A factor of A that is converted each time that it is spread; a guess. */
+static const double converted = 3;
 /* For a register tile and a vector of it each time k is gone through; for an element of
  * columns that fill no vector; for an element of a tile that B's last columns cut, each
  * step of k; for a work-item. */
@@ -33,10 +35,11 @@ static double most_of(double a, double b)
 }
 
 /* One step of k of a register tile. */
-static double step_of(const int *v)
+static double step_of(const int *v, mmt_type type)
 {
     const double vectors = v[THREAD_TILE_M] * v[THREAD_TILE_N];
-    const double operands = spread * v[THREAD_TILE_M] + loaded * v[THREAD_TILE_N];
+    const double factor = spread + (is_converted(type) && !v[PACK_A] ? converted : 0);
+    const double operands = factor * v[THREAD_TILE_M] + loaded * v[THREAD_TILE_N];
     return most_of(most_of(fma_cycles * vectors, operands), chained);
 }
 
@@ -81,7 +84,7 @@ static double packing_of(const int *v, const mmt_problem *p, double size,
 
 double mmt_panel_cycles(const int *v, const mmt_problem *p, const struct mmt_caps *caps)
 {
-    const double size = (double) mmt_type_size(p->type), batch = (double) p->batch;
+    const double size = (double) real_size(p->type), batch = (double) p->batch;
     const double items = (double) tiles(v, p) * batch;
     const double down = (double) mmt_gemm_pieces(p->m, v[THREAD_TILE_M]) * batch;
     const double register_tiles = down * (double) mmt_gemm_pieces(p->n, width(v));
@@ -89,7 +92,7 @@ double mmt_panel_cycles(const int *v, const mmt_problem *p, const struct mmt_cap
     const double vectors = v[THREAD_TILE_M] * v[THREAD_TILE_N];
     const bool is_cut = !v[PACK_B] && p->n % width(v);
 
-    double cycles = register_tiles * k * step_of(v) +
+    double cycles = register_tiles * k * step_of(v, p->type) +
                     items * (item_cycles + k * fetching_of(v, p, size));
     cycles += is_cut ? down * k * cut * width(v) : 0;
     cycles += passes * (register_tiles * (tile_cycles + vector_stored * vectors) +
@@ -130,7 +133,7 @@ static int depth_of(const int *v, const mmt_problem *p)
 {
     enum { CACHE = 32 << 10, LEAST = 256, MOST = 1024 };
     int depth = MOST;
-    while (depth > LEAST && width(v) * depth * (int) mmt_type_size(p->type) > CACHE)
+    while (depth > LEAST && width(v) * depth * (int) real_size(p->type) > CACHE)
         depth /= 2;
     return depth;
 }
@@ -161,7 +164,7 @@ static void add_packed(struct outlook *o, int *v)
     for (int pack = 0; pack < 4; pack++) {
         v[PACK_A] = pack / 2;
         v[PACK_B] = pack % 2;
-        if (v[PACK_B] || !o->problem->trans_b)
+        if (v[PACK_B] || !(o->problem->trans_b || is_converted(o->problem->type)))
             add_best(o, v);
     }
 }
@@ -172,7 +175,7 @@ static int elements_of_vector(const mmt_problem *p, const struct mmt_caps *caps)
 {
     const struct mmt_knob *knob = &mmt_template_panel.knobs[VECTOR];
     const unsigned bytes = caps->vector_bytes ? caps->vector_bytes : 16;
-    const int elements = (int) (bytes / mmt_type_size(p->type));
+    const int elements = (int) (bytes / real_size(p->type));
     for (int i = 0; i < knob->num_values; i++)
         if (knob->values[i] == elements)
             return elements;

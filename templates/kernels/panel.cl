@@ -2,23 +2,25 @@
 //
 // One work-item is one core at work: it computes a tile of C, of register tiles, each
 // THREAD_TILE_M rows of THREAD_TILE_N vectors. The launch says how many: tile_m is PANELS_M
-// times THREAD_TILE_M, tile_n is PANELS_N times WIDTH, block_k is BLOCK_K. Two launches before may copy A and B into panels,
-// so that the multiplication reads both in the order in which they lie:
+// times THREAD_TILE_M, tile_n is PANELS_N times WIDTH, block_k is BLOCK_K. Two launches before
+// may copy A and B into panels, so that the multiplication reads both in the order in which
+// they lie; elements of 16 and 8 bits become real numbers there:
 //
 //   panel of A: THREAD_TILE_M rows       panel of B: WIDTH = THREAD_TILE_N * VECTOR columns
 //     k=0  a0 a1 a2 ...             k=0  b0 b1 b2 ...
 //     k=1  a0 a1 a2 ...             k=1  b0 b1 b2 ...
 //
-// k is taken in blocks of block_k: the block of A that a work-item's register tiles read stays in
-// the second-level cache while it meets all panels of B of the work-item, one after the
-// other. Rows of A that lie as they came are read one beside the other, each element once a
-// register tile: few of them need no panel.
+// k is taken in blocks of block_k: the block of A that a work-item's register tiles read stays
+// in the second-level cache while it meets all panels of B of the work-item, one after the
+// other. A C of 16 bits takes all of k at once, so that it is rounded once. Rows of A that lie
+// as they came are read one beside the other, each element once a register tile: few of them
+// need no panel.
 //
 // The workspace has the panels of all A, one matrix after the other, then those of all B; of
 // an operand that the whole batch shares there is one matrix, which is packed once.
 //
-// Launch: pack_a, grid (panels of A / PACK_PANELS, ceil(k/PACK_K), matrices of A), where PACK_A is 1;
-//         pack_b, grid (panels of B / PACK_PANELS, ceil(k/PACK_K), matrices of B), where PACK_B is 1;
+// Launch: pack_a, grid (panels / PACK_PANELS, ceil(k/PACK_K), matrices of A), where PACK_A is 1;
+//         pack_b, grid (panels / PACK_PANELS, ceil(k/PACK_K), matrices of B), where PACK_B is 1;
 //         mmt_gemm, grid (tiles of m x tiles of n, 1, batch); work-groups of one.
 
 #ifndef THREAD_TILE_M
@@ -46,8 +48,13 @@
 #define TRANS_B 0
 #endif
 
-#if TRANS_B && !PACK_B
-#error "a transposed B has no vectors along n: it must be packed"
+#if defined(TYPE_F32) || defined(TYPE_F64) || defined(TYPE_I32)
+#define IS_NARROW 0
+#else
+#define IS_NARROW 1           // elements are converted, where they are packed or spread
+#endif
+#if (TRANS_B || IS_NARROW) && !PACK_B
+#error "a transposed B has no vectors along n, and one of 16 or 8 bits none to multiply: pack it"
 #endif
 
 #define WIDTH       (THREAD_TILE_N * VECTOR)
@@ -58,7 +65,7 @@
 #define PASTE(a, b)  PASTE_(a, b)
 #if defined(TYPE_F64)
 typedef PASTE(double, VECTOR) vec;
-#elif defined(TYPE_I32)
+#elif defined(TYPE_I32) || defined(TYPE_I8)
 typedef PASTE(uint, VECTOR) vec;
 #else
 typedef PASTE(float, VECTOR) vec;
@@ -88,29 +95,29 @@ DEVICE_FN wide panels_of_b(int n, int k)
 // Copies `steps` steps of k into panels that are `width` wide and `panel` elements apart.
 // `from` has `count` elements across, which lie `across` from each other; steps of k lie
 // `step` apart. What the last panel lacks are zeros.
-DEVICE_FN void pack(GLOBAL real *to, wide panel, int width, const GLOBAL real *from,
+DEVICE_FN void pack(GLOBAL real *to, wide panel, int width, const GLOBAL element *from,
                     int count, wide across, wide step, int steps)
 {
     for (; count > 0; count -= width, from += width * across, to += panel)
         if (count < width || steps < PACK_K)
             for (int l = 0; l < steps; l++)
                 for (int j = 0; j < width; j++)
-                    to[l * width + j] = j < count ? from[j * across + l * step] : 0;
+                    to[l * width + j] = j < count ? to_real(from[j * across + l * step]) : 0;
         else if (across == 1)
             for (int l = 0; l < PACK_K; l++)
                 for (int j = 0; j < width; j++)
-                    to[l * width + j] = from[j + l * step];
+                    to[l * width + j] = to_real(from[j + l * step]);
         else // eight neighbours at once, before their cache line is gone again
             for (int l = 0; l < PACK_K; l += 8)
                 for (int j = 0; j < width; j++)
                     UNROLL
                     for (int e = l; e < l + 8; e++)
-                        to[e * width + j] = from[j * across + e * step];
+                        to[e * width + j] = to_real(from[j * across + e * step]);
 }
 
 #if PACK_A
 KERNEL BLOCK_SIZE(1, 1)
-void pack_a(int m, int n, int k, const GLOBAL real *RESTRICT a, wide a_start, int lda,
+void pack_a(int m, int n, int k, const GLOBAL element *RESTRICT a, wide a_start, int lda,
             wide a_stride, GLOBAL real *RESTRICT workspace, wide workspace_start)
 {
     const int rows = PACK_PANELS * THREAD_TILE_M, row = BLOCK_X * rows, first = BLOCK_Y * PACK_K;
@@ -125,7 +132,7 @@ void pack_a(int m, int n, int k, const GLOBAL real *RESTRICT a, wide a_start, in
 
 #if PACK_B
 KERNEL BLOCK_SIZE(1, 1)
-void pack_b(int m, int n, int k, const GLOBAL real *RESTRICT b, wide b_start, int ldb,
+void pack_b(int m, int n, int k, const GLOBAL element *RESTRICT b, wide b_start, int ldb,
             wide b_stride, GLOBAL real *RESTRICT workspace, wide workspace_start)
 {
     const int cols = PACK_PANELS * WIDTH, col = BLOCK_X * cols, first = BLOCK_Y * PACK_K;
@@ -138,10 +145,11 @@ void pack_b(int m, int n, int k, const GLOBAL real *RESTRICT b, wide b_start, in
 }
 #endif
 
-// C += alpha * acc (C = beta*C + alpha*acc on the first block of k), of `rows` x `cols`.
+// C += alpha * acc (C = beta*C + alpha*acc on the first block of k), of `rows` x `cols`. After
+// the last block comes what follows a product; `bias` is that of the tile's first element.
 DEVICE_FN void store(vec acc[THREAD_TILE_M][THREAD_TILE_N], real alpha, real beta,
-                     GLOBAL real *c, int ldc,
-                     int rows, int cols)
+                     GLOBAL result *c, int ldc, int rows, int cols, int is_last,
+                     const GLOBAL result *bias)
 {
     real tile[THREAD_TILE_M][WIDTH];
 
@@ -153,39 +161,42 @@ DEVICE_FN void store(vec acc[THREAD_TILE_M][THREAD_TILE_N], real alpha, real bet
     }
     NO_UNROLL
     for (int i = 0; i < min(rows, THREAD_TILE_M); i++) {
-        GLOBAL real *to = c + (wide) i * ldc;
+        GLOBAL result *to = c + (wide) i * ldc;
         int j = 0;
+#if !defined(OUT_BF16) && !defined(OUT_F16)
+        const int whole = BIAS + ACTIVATION > 0 && is_last ? 0 : min(cols, WIDTH) / VECTOR * VECTOR;
         NO_UNROLL
-        for (; j < WIDTH && j + VECTOR <= cols; j += VECTOR) {
+        for (; j < whole; j += VECTOR) {
             vec sum = LOAD_VECTOR(tile[i] + j);
             if (beta != 0)
                 sum += (vec) beta * LOAD_VECTOR(to + j);
             STORE_VECTOR(sum, to + j);
         }
+#endif
         NO_UNROLL
-        for (; j < min(cols, WIDTH); j++)
-            to[j] = tile[i][j] + (beta == 0 ? 0 : beta * to[j]);
+        for (; j < min(cols, WIDTH); j++) {
+            const real sum = tile[i][j] + (beta == 0 ? 0 : beta * from_result(to[j]));
+            to[j] = to_result(is_last ? finish(sum, bias_of(bias, i, j)) : sum);
+        }
     }
 }
 
-// What comes after the last block of k, on elements that are in the cache still.
-DEVICE_FN void finish_all(GLOBAL real *c, int ldc, int row, int col, int m, int n,
-                          const GLOBAL real *bias)
-{
-    for (int i = row; i < min(row + THREAD_TILE_M, m); i++)
-        for (int j = col; j < min(col + WIDTH, n); j++) {
-            GLOBAL real *at = c + (wide) i * ldc + j;
-            *at = finish(*at, bias_of(bias, i, j));
-        }
-}
+// A factor of A, from a panel or as it is stored.
+#if PACK_A
+typedef real factor;
+#define FACTOR(x) (x)
+#else
+typedef element factor;
+#define FACTOR(x) to_real(x)
+#endif
 
 // One step of k: a column of A meets a row of B.
-DEVICE_FN void multiply(vec acc[THREAD_TILE_M][THREAD_TILE_N], const GLOBAL real *a,
+DEVICE_FN void multiply(vec acc[THREAD_TILE_M][THREAD_TILE_N], const GLOBAL factor *a,
                         const wide a_rows[THREAD_TILE_M], const vec b[THREAD_TILE_N])
 {
     UNROLL
     for (int i = 0; i < THREAD_TILE_M; i++) {
-        const vec x = (vec) a[a_rows[i]];
+        const vec x = (vec) FACTOR(a[a_rows[i]]);
         UNROLL
         for (int j = 0; j < THREAD_TILE_N; j++)
             acc[i][j] = MULTIPLY_ADD(x, b[j], acc[i][j]);
@@ -201,7 +212,7 @@ DEVICE_FN vec load_part(const GLOBAL real *b, int count)
     return LOAD_VECTOR(part);
 }
 
-DEVICE_FN void multiply_whole(vec acc[THREAD_TILE_M][THREAD_TILE_N], const GLOBAL real *a,
+DEVICE_FN void multiply_whole(vec acc[THREAD_TILE_M][THREAD_TILE_N], const GLOBAL factor *a,
                               const wide a_rows[THREAD_TILE_M], wide a_step,
                               const GLOBAL real *b, wide b_step, int first, int last)
 {
@@ -216,7 +227,7 @@ DEVICE_FN void multiply_whole(vec acc[THREAD_TILE_M][THREAD_TILE_N], const GLOBA
 }
 
 // The same where only `columns` of B exist.
-DEVICE_FN void multiply_edge(vec acc[THREAD_TILE_M][THREAD_TILE_N], const GLOBAL real *a,
+DEVICE_FN void multiply_edge(vec acc[THREAD_TILE_M][THREAD_TILE_N], const GLOBAL factor *a,
                              const wide a_rows[THREAD_TILE_M], wide a_step, const GLOBAL real *b,
                              wide b_step, int first, int last, int columns)
 {
@@ -231,12 +242,12 @@ DEVICE_FN void multiply_edge(vec acc[THREAD_TILE_M][THREAD_TILE_N], const GLOBAL
 KERNEL BLOCK_SIZE(1, 1)
 void mmt_gemm(int m, int n, int k, real alpha, real beta,
               const GLOBAL real *scalars, wide scalars_start,
-              const GLOBAL real *RESTRICT a, wide a_start, int lda, wide a_stride,
-              const GLOBAL real *RESTRICT b, wide b_start, int ldb, wide b_stride,
-              GLOBAL real *RESTRICT c, wide c_start, int ldc, wide c_stride,
+              const GLOBAL element *RESTRICT a, wide a_start, int lda, wide a_stride,
+              const GLOBAL element *RESTRICT b, wide b_start, int ldb, wide b_stride,
+              GLOBAL result *RESTRICT c, wide c_start, int ldc, wide c_stride,
               const GLOBAL real *RESTRICT packed_a, wide packed_a_start,
               const GLOBAL real *RESTRICT packed_b, wide packed_b_start,
-              const GLOBAL real *RESTRICT bias, wide bias_start,
+              const GLOBAL result *RESTRICT bias, wide bias_start,
               int tile_m, int tile_n, int block_k)
 {
     const int tiles_m = (m + tile_m - 1) / tile_m;
@@ -267,10 +278,16 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
                     for (int j = 0; j < THREAD_TILE_N; j++)
                         acc[i][j] = (vec) 0;
                 }
-                const GLOBAL real *a_at = PACK_A ? packed_a + row * panel_depth(k)
-                                                 : a + A_AT(row, 0);
-                const GLOBAL real *b_at = PACK_B ? packed_b + col * panel_depth(k)
-                                                 : b + B_AT(0, col);
+#if PACK_A
+                const GLOBAL factor *a_at = packed_a + row * panel_depth(k);
+#else
+                const GLOBAL factor *a_at = a + A_AT(row, 0);
+#endif
+#if PACK_B
+                const GLOBAL real *b_at = packed_b + col * panel_depth(k);
+#else
+                const GLOBAL real *b_at = b + B_AT(0, col);
+#endif
                 const wide a_step = PACK_A ? THREAD_TILE_M : A_AT(0, 1);
                 const wide b_step = PACK_B ? WIDTH : B_AT(1, 0);
 
@@ -280,8 +297,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
                     multiply_edge(acc, a_at, a_rows, a_step, b_at, b_step, first, last,
                                   n - col);
                 store(acc, alpha, first == 0 ? beta : (real) 1, c + (wide) row * ldc + col,
-                      ldc, m - row, n - col);
-                if (BIAS + ACTIVATION > 0 && last == steps)
-                    finish_all(c, ldc, row, col, m, n, bias + bias_start);
+                      ldc, m - row, n - col, last == steps,
+                      bias_of(bias + bias_start, row, col));
             }
 }
