@@ -1,3 +1,5 @@
+/* Selects a configuration for a problem: an entry, a range, the law of time, the nearest
+ * tuned problem, or a default. */
 #include "runtime/select_internal.h"
 
 /* The entry of this very problem, tuned here and usable; NULL where there is none. */

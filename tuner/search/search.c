@@ -1,3 +1,5 @@
+/* The strategies that need no model: exhaustive, random, local; and the ask and tell that
+ * all strategies share. */
 #include "tuner/search/strategy.h"
 
 #include <math.h>
