@@ -1,3 +1,4 @@
+/* Cleans the names in a device's description of characters that a terminal would obey. */
 #include "base/caps.h"
 
 #include "base/text.h"

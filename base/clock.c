@@ -1,3 +1,4 @@
+/* The monotonic clock in seconds; it says nothing of the time of day. */
 #include "base/clock.h"
 
 #include <time.h>

@@ -1,3 +1,5 @@
+/* Fills the caller's mmt_error with a sentence; prints nothing, and writes no more of an
+ * older caller's struct than that has. */
 #include "base/error.h"
 
 #include <stdarg.h>

@@ -1,3 +1,5 @@
+/* Reads and replaces whole files, and finds our folders; never loads what another user
+ * could have written. */
 #include "base/file.h"
 
 #include <errno.h>

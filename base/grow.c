@@ -1,3 +1,5 @@
+/* Copies structs of the public header between callers of older and newer headers, by the
+ * size that they begin with. */
 #include <string.h>
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* Computes the 128-bit FNV-1a hash of bytes, and writes it as hexadecimal digits. */
 #include "base/hash.h"
 
 #include <stdio.h>

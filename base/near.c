@@ -1,3 +1,5 @@
+/* Finds which word of a closed set was meant, by Levenshtein's distance, for the sentence
+ * of an error. */
 #include "base/near.h"
 
 #include <stdarg.h>

@@ -1,3 +1,5 @@
+/* The table of operations: dimensions, operands, and how much each reads, writes and
+ * computes. What they compute stands in the oracle and the kernels. */
 #include "base/op.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* Finds the prefix that this code was installed in, by the file that it
+ * was loaded from. */
 #include "base/place.h"
 
 #include <dlfcn.h>

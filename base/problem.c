@@ -1,3 +1,5 @@
+/* Checks, normalises, compares, prints and parses problems, and counts their FLOPs and
+ * bytes. It knows no device. */
 #include "base/problem.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* Growable text, and numbers as machines write them: in the locale "C", whatever the
+ * program has set. */
 #include "base/text.h"
 
 #include <errno.h>

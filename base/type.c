@@ -1,3 +1,5 @@
+/* The table of number types: names, sizes, families, outputs and the format of their
+ * bits. */
 #include "base/type.h"
 
 #include <string.h>

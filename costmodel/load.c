@@ -1,3 +1,5 @@
+/* Counts what a configuration puts on a device for a problem: blocks, waves, steps, bytes
+ * and launches. It predicts no time. */
 #include "costmodel/costmodel.h"
 
 int mmt_cost_element(const struct mmt_config *config, mmt_type type)

@@ -1,3 +1,5 @@
+/* Reads from a cubin how many registers, and how much shared and local memory, one kernel
+ * takes. The file's sizes are checked, not trusted. */
 #include "device/cubin.h"
 
 #include <elf.h>

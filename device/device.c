@@ -1,3 +1,5 @@
+/* The devices of all backends behind one table of functions: checks arguments once, then
+ * calls the backend. */
 #include "device/device.h"
 
 #include <stdarg.h>

@@ -1,3 +1,5 @@
+/* Opens a shared library and fills a table with its functions; says why where one is
+ * missing. */
 #include "device/library.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,5 @@
+/* Finds in a compiler's log what makes a kernel slow: spilled registers, and warnings of
+ * ptxas. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,3 +1,5 @@
+/* Asks NVML for a card's clock, temperature and reasons of throttling; without the
+ * library nothing is known. */
 #include "device/nvml.h"
 
 #include <stdlib.h>

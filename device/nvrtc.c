@@ -1,3 +1,5 @@
+/* Finds the NVRTC that suits the driver, and compiles a source to a cubin or PTX. It
+ * caches nothing. */
 #include "device/nvrtc.h"
 
 #include <dlfcn.h>

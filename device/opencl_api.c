@@ -1,3 +1,5 @@
+/* Opens OpenCL's loader once, and fills the table of its functions; the rest of the
+ * backend calls no other. */
 #define MMT_OPENCL_API_BARE
 #include "device/opencl_api.h"
 

@@ -1,3 +1,5 @@
+/* Makes a CUDA device's primary context the current one of a thread, and gives back what
+ * was current before. */
 #include "device/primary.h"
 
 #include <stddef.h>

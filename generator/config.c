@@ -1,3 +1,5 @@
+/* Prints, parses and compares configurations, and reads knobs and values by their older
+ * names. */
 #include "generator/generator.h"
 
 #include <stdio.h>

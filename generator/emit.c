@@ -1,3 +1,5 @@
+/* Writes a configuration's source: the defines, the prelude, the shared files, the
+ * kernel. It compiles nothing. */
 #include "generator/generator.h"
 
 #include <stdatomic.h>

@@ -1,3 +1,5 @@
+/* Numbers the configurations of a template, from number to values of knobs and back; asks
+ * not whether they are legal. */
 #include "generator/generator.h"
 
 uint64_t mmt_space_size(const struct mmt_template *template)

@@ -1,3 +1,5 @@
+/* Reads and writes one JSON object by a table of fields; a file's errors become sentences
+ * with the place in the file. */
 #include "profiles/fields.h"
 
 #include <inttypes.h>

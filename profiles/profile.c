@@ -1,3 +1,5 @@
+/* Holds a profile in memory: entries, ranges and models to add, replace and free, and the
+ * name of its file. */
 #include "profiles/fields.h"
 
 #include <stdio.h>

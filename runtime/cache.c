@@ -1,3 +1,5 @@
+/* The cache of compiled kernels on disk: loads only files that this user alone could have
+ * written, and keeps within a limit. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* Prints why a kernel is selected for a problem, and the ranking behind it; selects
+ * nothing by itself. */
 #include <inttypes.h>
 
 #include "costmodel/costmodel.h"

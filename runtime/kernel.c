@@ -1,3 +1,5 @@
+/* Builds the kernels of a configuration: from a bundle, the cache or the compiler, shared
+ * by all plans of a device. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,3 +1,5 @@
+/* Makes a plan: selects a configuration, builds its kernels, and falls back to the next
+ * where a driver refuses one. It executes nothing. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

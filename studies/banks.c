@@ -1,3 +1,5 @@
+/* Counts how many turns a warp takes to read a tile's elements from 32 banks of shared
+ * memory; no device is asked. */
 #include "studies/banks.h"
 
 #include <stdbool.h>

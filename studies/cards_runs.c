@@ -1,3 +1,5 @@
+/* Reads what `mmtune study` wrote on two cards, and prints the differences and the
+ * paper's conclusions. */
 #include "studies/cards_runs.h"
 
 #include <jansson.h>

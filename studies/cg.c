@@ -1,3 +1,5 @@
+/* Solves a linear system by conjugate gradients with two parameters, on one core and by
+ * plans on the device. */
 #include "studies/cg.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* Solves a linear system on one core by Cramer's rule and by elimination, to compare the
+ * iterative method with. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Collects a paper's conclusions with what was found here, as the rows of one table. */
 #include "studies/claims.h"
 
 #include <stdarg.h>

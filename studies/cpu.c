@@ -1,3 +1,5 @@
+/* Multiplies and adds matrices on one core of the host, in plain loops as the papers have
+ * them. */
 #include "studies/cpu.h"
 
 #include "tuner/common/options.h"

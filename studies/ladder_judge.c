@@ -1,3 +1,5 @@
+/* Judges claims about kernels of the ladder by the times that were measured; measures
+ * nothing. */
 #include "studies/ladder_judge.h"
 
 #include <inttypes.h>

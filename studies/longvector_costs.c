@@ -1,3 +1,5 @@
+/* Calibrates the paper's cost model of vector operations on a device, and predicts times
+ * by it. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,3 +1,5 @@
+/* Solves the heat equation by long vectors and by a fused kernel, and checks both against
+ * plain loops on the host. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

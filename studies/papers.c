@@ -1,3 +1,5 @@
+/* The figures that the papers printed, unchanged, and why some are in
+ * doubt. Data alone. */
 #include "studies/papers.h"
 
 #include <string.h>

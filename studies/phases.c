@@ -1,3 +1,5 @@
+/* Times one computation in the papers' phases: allocation, copy to the device, kernel,
+ * copy back. */
 #include "studies/phases.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* Runs Jacobi's sweeps over a grid that exceeds device memory, block by block with
+ * overlapping planes. */
 #include "studies/pyramid.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* The verb `mmtune study`: reads its options, opens the device and the output folder, and
+ * runs the named experiment. */
 #include "studies/study.h"
 
 #include <jansson.h>

@@ -1,3 +1,5 @@
+/* Holds a study's table, prints it for people, and saves it as CSV and JSON. It draws
+ * nothing. */
 #include "studies/table.h"
 
 #include <jansson.h>

@@ -1,3 +1,4 @@
+/* Times the work of a queue by marks on the device. */
 #include "studies/timer.h"
 
 mmt_status mmt_study_timer_open(mmt_device *device, struct mmt_study_timer *out,

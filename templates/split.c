@@ -1,3 +1,5 @@
+/* Chooses into how many splits k is cut where SPLIT_K is auto, by cycles of the busiest
+ * multiprocessor. */
 #include "templates/split.h"
 
 #include <math.h>

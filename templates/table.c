@@ -1,3 +1,4 @@
+/* The list of all templates, and finding one by its name. */
 #include "templates/template.h"
 
 #include <string.h>

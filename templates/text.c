@@ -1,3 +1,5 @@
+/* Gives the text of a kernel file: the one that is built in, or that of
+ * MMTUNE_TEMPLATE_DIR. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,7 @@
 # linked with, /proc, /sys and /dev/null. All stand at their own paths. The environment has what is set,
 # and LD_LIBRARY_PATH. FOLDER is in memory, and can be written. The user is `nobody` where root starts
 # this. Ends with the program's exit status, or with 77 where the machine lets nobody make such a root.
-# docs/manual/ship.md has it with a bundle.
+# docs/howto/container.md has it with a bundle.
 set -euo pipefail
 
 files=() settings=() writable='' root=''

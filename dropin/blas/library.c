@@ -1,3 +1,5 @@
+/* Finds the program's own BLAS behind ours, and names it by its version and number of
+ * threads. */
 #include "dropin/blas/library.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,5 @@
+/* Computes one product of a BLAS program by our plan or by the program's library; nested
+ * and late calls go to the library. */
 #include "dropin/blas/multiply.h"
 
 #include <pthread.h>

@@ -1,3 +1,5 @@
+/* Reads and checks the arguments of sgemm and dgemm; what BLAS calls wrong is left to the
+ * library. */
 #include "dropin/blas/product.h"
 
 #include <string.h>

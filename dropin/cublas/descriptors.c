@@ -1,3 +1,5 @@
+/* Reads cublasLt's descriptors by the library's getters, and remembers the answers by the
+ * descriptors' bytes, without waiting. */
 #include "dropin/cublas/descriptors.h"
 
 #include <stdatomic.h>

@@ -1,3 +1,5 @@
+/* Opens the few functions of CUDA's driver that a call needs, where the program has
+ * loaded it; must not initialise CUDA. */
 #include "dropin/cublas/driver.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,5 @@
+/* Keeps our launches apart from others with the same workspace, by a table of atomic
+ * counters; nobody sleeps on a lock. */
 #include "dropin/cublas/gate.h"
 
 #include <pthread.h>

@@ -1,3 +1,5 @@
+/* Translates a product as cuBLAS spells it, column by column, to a row-major problem of
+ * ours, or says why it cannot. */
 #include "dropin/cublas/map.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* Lends parts of one allocation as workspaces to handles and streams, by atomic slots;
+ * allocates nothing during a call. */
 #include "dropin/cublas/pool.h"
 
 /* Of a part that changes hands; no handle is at that address. */

@@ -1,3 +1,5 @@
+/* Finds the vendor's function behind one of ours, and the file and version of its
+ * library. */
 #include "dropin/cublas/real.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,5 @@
+/* Serves one call of cuBLAS: looks up its plan, finds a workspace, launches or passes. It
+ * must not compile, load or allocate. */
 #include "dropin/cublas/serve.h"
 
 #include "dropin/cublas/gate.h"

@@ -1,3 +1,5 @@
+/* Keeps, for each context, the device that is served, and for each handle its workspace
+ * and what a reset has ended. */
 #include "dropin/cublas/served.h"
 
 #include <pthread.h>

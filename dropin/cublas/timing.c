@@ -1,3 +1,5 @@
+/* Times calls of the library while a program is recorded, by pairs of events that the
+ * keeper reads later; never waits. */
 #include "dropin/cublas/timing.h"
 
 enum { FREE, TAKEN, QUEUED };

@@ -1,3 +1,5 @@
+/* The child process that times a program's BLAS on operands in shared memory, asked by
+ * messages over a socket. */
 #include "tuner/bench/blas_child.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,5 @@
+/* Reads the parameters that CLBlast's own tuners have written, and hands them out one by
+ * one; tunes nothing. */
 #include "tuner/bench/clblast_tuned.h"
 
 #include <glob.h>

@@ -1,3 +1,4 @@
+/* Opens cuBLAS by the functions that take a handle. */
 #include "tuner/bench/cublas.h"
 
 #include "device/library.h"

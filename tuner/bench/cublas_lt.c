@@ -1,3 +1,4 @@
+/* Opens cuBLASLt, and describes a row-major product to it. */
 #include "tuner/bench/cublas_lt.h"
 
 #include "device/library.h"

@@ -1,3 +1,5 @@
+/* The child process that computes and times products by OpenBLAS, asked by messages over
+ * a socket. */
 #include "tuner/bench/openblas_child.h"
 
 #include <errno.h>

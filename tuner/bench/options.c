@@ -1,3 +1,5 @@
+/* Reads the options of `mmtune bench`: what is not given stays as the caller's defaults
+ * have it. */
 #include "tuner/bench/options.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* The list of other libraries, and what all of them share: timing their products and
+ * reading their answers. */
 #include "tuner/bench/reference.h"
 
 #include <dlfcn.h>

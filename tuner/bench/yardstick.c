@@ -1,3 +1,5 @@
+/* Times the vendor's library beside a winner, in a worker, and sums up what a profile's
+ * records say of it. */
 #include "tuner/bench/yardstick.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* Starts the verb that the first word names, and ends with its exit status; knows no
+ * verb's options. */
 #include "tuner/common/options.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* Runs the fresh searches of `mmtune regret` and times their winners beside the selected
+ * kernels, in a folder of its own. */
 #include "tuner/cli/regret.h"
 
 #include <math.h>

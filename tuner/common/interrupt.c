@@ -1,3 +1,5 @@
+/* Answers Ctrl-C and other signals: a flag that loops ask, and what a verb still says at
+ * its end. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Tells how many processors there are, how busy they are, and what share of one a process
+ * got. */
 #include "tuner/common/processor.h"
 
 #include <dirent.h>

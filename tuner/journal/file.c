@@ -1,3 +1,5 @@
+/* Appends lines to the journal's file under its lock, and takes back a part of a line;
+ * knows no records. */
 #include "tuner/journal/file.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* Writes and reads the line by which `--fresh` makes older records forgotten; deletes
+ * nothing. */
 #include "tuner/journal/forget.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* The records of a run in memory and their file: which stand, what may be tried again,
+ * what is best of a problem. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>

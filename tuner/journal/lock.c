@@ -1,3 +1,5 @@
+/* Locks files by flock, or by a file that names its owner, and removes folders whose
+ * owner is gone. */
 #include "tuner/journal/lock.h"
 
 #include <dirent.h>

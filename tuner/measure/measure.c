@@ -1,3 +1,5 @@
+/* Times candidates in batches of executions, alone or in turn, until the median is known
+ * well enough. Verifies nothing. */
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -9,7 +9,7 @@
 
 /* How long a kernel runs isolated before a sample, and the sample takes, on a device at
  * its power limit: until then it runs at the clock that suited the kernel before. An H100
- * needs 30 to 100 ms (docs/lab/measurements.md). */
+ * needs 30 to 100 ms (docs/lab/2026-11.md). */
 #define MMT_ISOLATED_SECONDS 0.1
 
 /* Start from {0}: every 0 is "unknown" or "the usual". */

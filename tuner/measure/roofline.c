@@ -1,3 +1,5 @@
+/* Derives a device's greatest rates from what was measured, and from these the least time
+ * of a problem. */
 #include "tuner/measure/roofline.h"
 
 #include <math.h>

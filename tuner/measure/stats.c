@@ -1,3 +1,4 @@
+/* Quantiles, the confidence interval of a median, and the correlation of ranks. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,3 +1,5 @@
+/* Fits the boosted trees that correct the law of time; knows features and targets, no
+ * kernels. */
 #include "tuner/model/boost.h"
 
 #include <math.h>

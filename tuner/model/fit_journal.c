@@ -1,3 +1,4 @@
+/* Takes the samples that a model is fitted to from a journal: its timed records. */
 #include <stdlib.h>
 
 #include "tuner/model/fit.h"

@@ -1,3 +1,5 @@
+/* Draws the shapes that a run times for its models, such as programs multiply; the same
+ * for the same number. */
 #include <math.h>
 
 #include "tuner/model/fit.h"

@@ -1,3 +1,5 @@
+/* Judges by a journal how well estimates order a template's configurations, and up to
+ * which estimate candidates are tried. */
 #include "tuner/model/pruning.h"
 
 #include <math.h>

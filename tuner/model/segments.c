@@ -1,3 +1,4 @@
+/* Chooses at which m a range is timed, and cuts it into segments with one kernel each. */
 #include "tuner/model/segments.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* Collects a profile's rows for `show` and `diff`, sorts and groups them, and writes them
+ * as words and JSON. */
 #include "tuner/report/rows.h"
 
 #include <stdio.h>

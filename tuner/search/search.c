@@ -1,3 +1,5 @@
+/* The strategies that need no model: exhaustive, random, local; and the ask and tell that
+ * all strategies share. */
 #include "tuner/search/strategy.h"
 
 #include <math.h>
@@ -205,7 +207,7 @@ static const struct mmt_strategy uniform = { .name = "random",
 static const struct mmt_strategy exhaustive = { .name = "exhaustive",
                                                 .propose = propose_exhaustive };
 
-/* "auto" is the best of them by measurement (docs/lab/measurements.md). */
+/* "auto" is the best of them by measurement (docs/lab/2026-11.md). */
 static const struct {
     const char *name;
     const struct mmt_strategy *strategy;

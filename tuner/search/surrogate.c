@@ -1,3 +1,5 @@
+/* The Gaussian process behind the strategy `model`: covariance, fit by Cholesky factors,
+ * prediction. */
 #include "tuner/search/surrogate.h"
 
 #include <math.h>

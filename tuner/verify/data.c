@@ -1,3 +1,4 @@
+/* Fills memory with pseudo-random elements that their place alone decides. */
 #include <string.h>
 
 #include "tuner/verify/data.h"

@@ -1,3 +1,5 @@
+/* Makes host memory between pages that nobody may touch, and notes each touch by a
+ * handler of SIGSEGV. */
 #include "tuner/verify/fence.h"
 
 #include <signal.h>

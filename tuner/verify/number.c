@@ -1,3 +1,5 @@
+/* Reads, writes and rounds elements of every type on the host; must share no code with
+ * the kernels. */
 #include "tuner/verify/number.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* Computes each operation's right answer on the host, and how far a kernel's may be off.
+ * Slow and plain on purpose. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* Makes a session for a problem, reuses what an earlier one made, and lends plans,
+ * operands and workspace to candidates. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

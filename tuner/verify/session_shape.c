@@ -1,3 +1,5 @@
+/* Fills a session's operands on host and device, and computes the entries and sums that
+ * answers are checked against. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Makes the small problems of the trials: their elements, guard bands
+ * and known answers. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Fits a trial's sides, layouts and batch to what a configuration serves, as near to what
+ * was wanted as possible. */
 #include <string.h>
 
 #include "tuner/verify/trials.h"

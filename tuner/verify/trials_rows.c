@@ -1,3 +1,4 @@
+/* The tables of small problems that each operation's kernels are tried on. Data alone. */
 #include <math.h>
 
 #include "base/type.h"

@@ -1,3 +1,5 @@
+/* Runs all checks on a candidate: the small problems, what else may be planned, and the
+ * session's own shape. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
