@@ -42,6 +42,58 @@ static bool is_of(const struct mmt_record *record, const mmt_problem *problem,
            mmt_problem_equal(&record->problem, problem);
 }
 
+/* ---- by problem -------------------------------------------------------------------- */
+
+static struct bucket *bucket_of(struct mmt_journal *journal, const mmt_problem *problem)
+{
+    enum { BUCKETS = sizeof journal->buckets / sizeof *journal->buckets };
+    const int64_t sides[] = { problem->type,  problem->trans_a, problem->trans_b,
+                              problem->m,     problem->n,       problem->k,
+                              problem->batch, problem->op };
+    const struct mmt_hash hash = mmt_hash_add(mmt_hash_start(), sides, sizeof sides);
+    return &journal->buckets[hash.low % BUCKETS];
+}
+
+static void add_to_bucket(struct mmt_journal *journal, int at)
+{
+    struct bucket *bucket = bucket_of(journal, &journal->records[at].problem);
+    journal->next[at] = -1;
+    if (bucket->first < 0)
+        bucket->first = at;
+    else
+        journal->next[bucket->last] = at;
+    bucket->last = at;
+}
+
+/* Once records have other places, or there are none. */
+static void index_all(struct mmt_journal *journal)
+{
+    memset(journal->buckets, -1, sizeof journal->buckets);
+    for (size_t i = 0; i < journal->count; i++)
+        add_to_bucket(journal, (int) i);
+}
+
+static const struct mmt_record *find_from(const struct mmt_journal *journal, int at,
+                                          const mmt_problem *problem)
+{
+    while (at >= 0 && !mmt_problem_equal(&journal->records[at].problem, problem))
+        at = journal->next[at];
+    return at < 0 ? NULL : &journal->records[at];
+}
+
+const struct mmt_record *mmt_journal_first(const struct mmt_journal *journal,
+                                           const mmt_problem *problem)
+{
+    const int first = bucket_of((struct mmt_journal *) journal, problem)->first;
+    return find_from(journal, first, problem);
+}
+
+const struct mmt_record *mmt_journal_next(const struct mmt_journal *journal,
+                                          const struct mmt_record *record)
+{
+    return find_from(journal, journal->next[record - journal->records], &record->problem);
+}
+
 /* ---- what may be tried again ------------------------------------------------------ */
 
 static bool is_tried_again(const struct mmt_journal *journal,
@@ -70,14 +122,19 @@ static bool is_same_try(const struct mmt_record *a, const struct mmt_record *b)
            is_of(a, &b->problem, &b->config);
 }
 
-/* The newest of a list that is of the same try; NULL: there is none. */
-static const struct mmt_record *last_try(const struct mmt_record *list, size_t count,
+/* The newest record of the same try; NULL: there is none. */
+static const struct mmt_record *last_try(const struct mmt_journal *journal,
                                          const struct mmt_record *record)
 {
-    while (count-- > 0)
-        if (is_same_try(&list[count], record))
-            return &list[count];
-    return NULL;
+    const struct mmt_record *last = NULL,
+                            *r = mmt_journal_first(journal, &record->problem);
+    for (size_t i = 0; record->whole && i < journal->num_wholes; i++)
+        if (is_same_try(&journal->wholes[i], record))
+            last = &journal->wholes[i];
+    for (; !record->whole && r; r = mmt_journal_next(journal, r))
+        if (is_same_try(r, record))
+            last = r;
+    return last;
 }
 
 bool mmt_journal_stands(const struct mmt_journal *journal,
@@ -98,7 +155,7 @@ const struct mmt_record *mmt_journal_find(const struct mmt_journal *journal,
                                           const struct mmt_config *config)
 {
     const struct mmt_record asked = { .problem = *problem, .config = *config };
-    const struct mmt_record *last = last_try(journal->records, journal->count, &asked);
+    const struct mmt_record *last = last_try(journal, &asked);
     return last && !is_tried_again(journal, last) ? last : NULL;
 }
 
@@ -108,7 +165,7 @@ size_t mmt_journal_count_again(const struct mmt_journal *journal)
     for (size_t i = 0; i < journal->count; i++) {
         const struct mmt_record *r = &journal->records[i];
         count += mmt_record_is_candidate(r) && is_tried_again(journal, r) &&
-                 last_try(journal->records, journal->count, r) == r;
+                 last_try(journal, r) == r;
     }
     return count;
 }
@@ -116,12 +173,10 @@ size_t mmt_journal_count_again(const struct mmt_journal *journal)
 double mmt_journal_best(const struct mmt_journal *journal, const mmt_problem *problem)
 {
     double best = INFINITY;
-    for (size_t i = 0; i < journal->count; i++) {
-        const struct mmt_record *r = &journal->records[i];
-        if (mmt_record_is_candidate(r) && r->result.outcome == MMT_TIMED &&
-            mmt_problem_equal(&r->problem, problem))
+    const struct mmt_record *r = mmt_journal_first(journal, problem);
+    for (; r; r = mmt_journal_next(journal, r))
+        if (mmt_record_is_candidate(r) && r->result.outcome == MMT_TIMED)
             best = fmin(best, r->result.time.median);
-    }
     return best;
 }
 
@@ -129,11 +184,10 @@ const struct mmt_record *mmt_journal_find_any(const struct mmt_journal *journal,
                                               const mmt_problem *problem,
                                               const struct mmt_config *config)
 {
-    for (size_t i = 0; i < journal->count; i++)
-        if (is_of(&journal->records[i], problem, config) &&
-            !is_tried_again(journal, &journal->records[i]))
-            return &journal->records[i];
-    return NULL;
+    const struct mmt_record *r = mmt_journal_first(journal, problem);
+    while (r && (!mmt_config_equal(&r->config, config) || is_tried_again(journal, r)))
+        r = mmt_journal_next(journal, r);
+    return r;
 }
 
 const char *mmt_journal_hash_of(struct mmt_journal *journal,
@@ -175,10 +229,11 @@ void mmt_journal_print_resolved(const struct mmt_journal *journal,
 static void correct_by_final(struct mmt_journal *journal, const struct mmt_record *final)
 {
     static const double disproved = 1.2;
-    for (size_t i = 0; i < journal->count; i++) {
-        struct mmt_record *r = &journal->records[i];
+    const struct mmt_record *found = mmt_journal_first(journal, &final->problem);
+    for (; found; found = mmt_journal_next(journal, found)) {
+        struct mmt_record *r = &journal->records[found - journal->records];
         if (!mmt_record_is_candidate(r) || r->result.outcome != MMT_TIMED ||
-            !is_of(r, &final->problem, &final->config))
+            !mmt_config_equal(&r->config, &final->config))
             continue;
         if (final->result.outcome != MMT_TIMED)
             r->result = final->result, r->limit = final->limit;
@@ -264,10 +319,15 @@ static bool keep_record(struct mmt_journal *journal, const struct mmt_record *re
         if (!grown)
             return false;
         journal->records = grown;
+        int *next = realloc(journal->next, room * sizeof *next);
+        if (!next)
+            return false;
+        journal->next = next;
         journal->room = room;
     }
     struct mmt_record *added = &journal->records[journal->count++];
     *added = *record;
+    add_to_bucket(journal, (int) (added - journal->records));
     for (size_t i = 0; i < journal->num_wholes; i++)
         if (is_refuted_by(journal, added, &journal->wholes[i]))
             refute_record(added, &journal->wholes[i]);
@@ -368,9 +428,7 @@ static json_t *record_json(struct mmt_journal *journal, const struct mmt_record 
 static struct mmt_record number_attempt(const struct mmt_journal *journal,
                                         const struct mmt_record *record)
 {
-    const struct mmt_record *last =
-        record->whole ? last_try(journal->wholes, journal->num_wholes, record)
-                      : last_try(journal->records, journal->count, record);
+    const struct mmt_record *last = last_try(journal, record);
     struct mmt_record numbered = *record;
     numbered.attempt =
         last && last->earlier && is_tried_again(journal, last) ? last->attempt + 1 : 1;
@@ -421,6 +479,7 @@ size_t mmt_journal_drop_held(struct mmt_journal *journal)
             journal->records[left++] = journal->records[i];
     const size_t dropped = journal->count - left;
     journal->count = left;
+    index_all(journal);
     return dropped;
 }
 
@@ -444,6 +503,7 @@ void mmt_journal_drop_forgotten(struct mmt_journal *journal,
 {
     journal->count = drop_forgotten(journal->records, journal->count, forget);
     journal->num_wholes = drop_forgotten(journal->wholes, journal->num_wholes, forget);
+    index_all(journal);
 }
 
 mmt_status mmt_journal_forget(struct mmt_journal *journal,
@@ -473,6 +533,7 @@ void mmt_journal_pass_over(struct mmt_journal *journal,
             "%zu results in '%s' are passed over, the first of them because %s\n",
             journal->count - left, journal->file.path, first);
     journal->count = left;
+    index_all(journal);
 }
 
 /* ---- opening --------------------------------------------------------------------- */
@@ -508,6 +569,7 @@ static struct mmt_journal *make_journal(const char *profile_path,
     }
     journal->file.fd = -1;
     journal->caps = *caps;
+    index_all(journal);
     return journal;
 }
 
@@ -556,6 +618,7 @@ void mmt_journal_close(struct mmt_journal *journal)
     mmt_journal_file_close(&journal->file);
     mmt_text_finish(&journal->notes);
     free(journal->records);
+    free(journal->next);
     free(journal->wholes);
     free(journal);
 }

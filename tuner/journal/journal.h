@@ -73,6 +73,13 @@ void mmt_journal_pass_over(struct mmt_journal *journal,
 const struct mmt_record *mmt_journal_records(const struct mmt_journal *journal,
                                              size_t *count);
 
+/* Those of one problem: the first, and the one that came after another; NULL: there is
+ * none. */
+const struct mmt_record *mmt_journal_first(const struct mmt_journal *journal,
+                                           const mmt_problem *problem);
+const struct mmt_record *mmt_journal_next(const struct mmt_journal *journal,
+                                          const struct mmt_record *record);
+
 /* How many records and whole verifications there are. */
 size_t mmt_journal_count(const struct mmt_journal *journal);
 

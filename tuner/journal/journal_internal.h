@@ -19,6 +19,12 @@ struct mmt_journal {
     double limit; /* seconds that a candidate has in this run; 0: not told */
     struct mmt_record *records;
     size_t count, room;
+    /* Records by problem: those of a bucket in the order in which they came, each with
+     * the next one's place; -1: there is none. */
+    int *next; /* as many as there is room for records */
+    struct bucket {
+        int first, last;
+    } buckets[1024];
     struct mmt_record *wholes;
     size_t num_wholes;
     struct mmt_caps caps;

@@ -27,28 +27,27 @@ struct pairs {
     int count;
 };
 
-static bool is_of(const struct mmt_record *r, const struct mmt_template *template,
-                  const mmt_problem *problem)
+static bool is_of(const struct mmt_record *r, const struct mmt_template *template)
 {
     return mmt_record_is_candidate(r) && r->result.outcome == MMT_TIMED &&
-           r->config.template == template && mmt_problem_equal(&r->problem, problem);
+           r->config.template == template;
 }
 
 static bool collect_pairs(const struct mmt_journal *journal, const struct mmt_caps *caps,
                           const struct mmt_template *template, const mmt_problem *problem,
                           struct pairs *out)
 {
-    size_t all;
-    const struct mmt_record *records = mmt_journal_records(journal, &all);
+    const size_t all = mmt_journal_count(journal);
+    const struct mmt_record *r = mmt_journal_first(journal, problem);
     *out = (struct pairs){ malloc((all + 1) * sizeof(double)),
                            malloc((all + 1) * sizeof(double)), 0 };
     if (!out->estimates || !out->seconds)
         return false;
-    for (size_t i = 0; i < all; i++) {
-        if (!is_of(&records[i], template, problem))
+    for (; r; r = mmt_journal_next(journal, r)) {
+        if (!is_of(r, template))
             continue;
-        out->estimates[out->count] = mmt_cost_estimate(&records[i].config, problem, caps);
-        out->seconds[out->count++] = records[i].result.time.median;
+        out->estimates[out->count] = mmt_cost_estimate(&r->config, problem, caps);
+        out->seconds[out->count++] = r->result.time.median;
     }
     return true;
 }
@@ -60,12 +59,12 @@ static void finish_pairs(struct pairs *pairs)
 }
 
 /* Whether the journal has no earlier candidate of this template on this problem. */
-static bool is_first(const struct mmt_record *records, size_t place)
+static bool is_first(const struct mmt_journal *journal, const struct mmt_record *record)
 {
-    for (size_t i = 0; i < place; i++)
-        if (is_of(&records[i], records[place].config.template, &records[place].problem))
-            return false;
-    return true;
+    const struct mmt_record *r = mmt_journal_first(journal, &record->problem);
+    while (r != record && !is_of(r, record->config.template))
+        r = mmt_journal_next(journal, r);
+    return r == record;
 }
 
 static mmt_status judge_record(const struct mmt_journal *journal,
@@ -107,8 +106,8 @@ mmt_status mmt_pruning_judge(const struct mmt_journal *journal,
     mmt_status status = MMT_OK;
     profile->num_pruning = 0;
     for (size_t i = 0; !status && i < all; i++)
-        if (is_of(&records[i], records[i].config.template, &records[i].problem) &&
-            is_first(records, i))
+        if (is_of(&records[i], records[i].config.template) &&
+            is_first(journal, &records[i]))
             status = judge_record(journal, profile, &records[i], err);
     return status;
 }
