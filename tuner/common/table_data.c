@@ -1,4 +1,5 @@
-#include "studies/table.h"
+/* Tables of results: table_data.h. */
+#include "tuner/common/table_data.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -6,6 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "tuner/common/options.h"
 
 struct mmt_table mmt_table_start(const char *title, const struct mmt_column *columns,
                                  int num_columns)
@@ -16,11 +18,27 @@ struct mmt_table mmt_table_start(const char *title, const struct mmt_column *col
     return table;
 }
 
+struct mmt_table mmt_table_of(const char *title, const char *heads)
+{
+    struct mmt_table table = mmt_table_start(title, &(struct mmt_column){ 0 }, 0);
+    char *rest = table.heads = strdup(heads);
+    table.failed = !rest;
+    while (rest) {
+        const bool right = *rest == '>';
+        table.columns[table.num_columns++] = (struct mmt_column){
+            .name = strsep(&rest, "\t") + right, .unit = "", .right = right
+        };
+    }
+    return table;
+}
+
 void mmt_table_free(struct mmt_table *table)
 {
     for (int i = 0; i < table->num_rows * table->num_columns; i++)
         free((char *) table->cells[i].word);
     free(table->cells);
+    free(table->heads);
+    table->heads = NULL;
     table->cells = NULL;
     table->num_rows = 0;
 }
@@ -43,6 +61,17 @@ void mmt_table_add(struct mmt_table *table, const struct mmt_cell *cells)
     table->num_rows++;
 }
 
+void mmt_table_take(struct mmt_table *table, struct mmt_text *row)
+{
+    struct mmt_cell cells[MMT_MOST_COLUMNS];
+    char *rest = row->failed ? NULL : row->data;
+    table->failed |= !rest;
+    for (int c = 0; c < table->num_columns; c++)
+        cells[c] = MMT_WORD(c + 1 < table->num_columns ? strsep(&rest, "\t") : rest);
+    mmt_table_add(table, cells);
+    mmt_text_finish(row);
+}
+
 const struct mmt_cell *mmt_table_cell(const struct mmt_table *table, int row, int column)
 {
     return &table->cells[row * table->num_columns + column];
@@ -50,93 +79,157 @@ const struct mmt_cell *mmt_table_cell(const struct mmt_table *table, int row, in
 
 /* ---- for people ------------------------------------------------------------------- */
 
-enum { WIDEST = 64 }; /* of a number */
+enum { WIDEST = 64 };           /* of a number */
+enum { HEAD = -2, UNITS = -1 }; /* rows above the first */
 
-/* A word as it is; a number in `out`. */
+/* A word or a head as it is; a number in `out`. */
 static const char *cell_text(const struct mmt_table *table, int row, int column,
                              char out[WIDEST])
 {
+    const struct mmt_column *it = &table->columns[column];
+    if (row < 0)
+        return row == HEAD ? it->name : it->unit;
     const struct mmt_cell *cell = mmt_table_cell(table, row, column);
-    int digits = table->columns[column].digits;
     double value = cell->number, size = fabs(value);
 
     if (cell->word)
         return cell->word;
     if (isnan(value))
         snprintf(out, WIDEST, "-");
-    else if (!digits || value == 0)
+    else if (!it->digits || value == 0)
         snprintf(out, WIDEST, "%.0f", value);
     else if (size >= 1e7 || size < 1e-4)
-        snprintf(out, WIDEST, "%.*e", digits - 1, value);
+        snprintf(out, WIDEST, "%.*e", it->digits - 1, value);
     else
-        snprintf(out, WIDEST, "%.*f", (int) fmax(0, digits - 1 - floor(log10(size))),
+        snprintf(out, WIDEST, "%.*f", (int) fmax(0, it->digits - 1 - floor(log10(size))),
                  value);
     return out;
 }
 
+/* Names and units only where there are some. */
+static bool is_shown(const struct mmt_table *table, int row)
+{
+    bool shown = row >= 0;
+    for (int c = 0; c < table->num_columns && !shown; c++)
+        shown = cell_text(table, row, c, NULL)[0] != 0;
+    return shown;
+}
+
 static int width_of(const struct mmt_table *table, int column)
 {
-    size_t width = strlen(table->columns[column].name);
-    size_t unit = strlen(table->columns[column].unit);
+    const int most = table->columns[column].most;
     char text[WIDEST];
-
-    width = unit > width ? unit : width;
-    for (int row = 0; row < table->num_rows; row++) {
-        size_t length = strlen(cell_text(table, row, column, text));
-        width = length > width ? length : width;
-    }
-    return (int) width;
+    int width = 0;
+    for (int row = HEAD; row < table->num_rows; row++)
+        width = (int) fmax(width, (double) strlen(cell_text(table, row, column, text)));
+    return most && most < width ? most : width;
 }
 
-static bool is_wordy(const struct mmt_table *table, int column)
+static bool is_left(const struct mmt_table *table, int column)
 {
-    return table->num_rows && mmt_table_cell(table, 0, column)->word;
+    return table->num_rows && mmt_table_cell(table, 0, column)->word &&
+           !table->columns[column].right;
 }
 
-static void print_line(const struct mmt_table *table, const int *widths,
-                       const char *(*text_of)(const struct mmt_table *, int row,
-                                              int column, char buffer[WIDEST]),
-                       int row, FILE *file)
+static void add_row(const struct mmt_table *table, const int *widths, int row, int indent,
+                    int width, struct mmt_text *out)
 {
+    const int last = table->num_columns - 1;
     char buffer[WIDEST];
-
-    for (int c = 0; c < table->num_columns; c++) {
-        bool last = c + 1 == table->num_columns;
-        bool left = is_wordy(table, c);
-        const char *text = text_of(table, row, c, buffer);
-        fprintf(file, "%s%*s", c ? "  " : "", left ? (last ? 0 : -widths[c]) : widths[c],
-                text);
+    int at = indent;
+    mmt_text_addf(out, "%*s", indent, "");
+    for (int c = 0; c < last; at += widths[c++] + 2) {
+        const char *text = cell_text(table, row, c, buffer);
+        mmt_text_addf(out, "%*s", is_left(table, c) ? -widths[c] : widths[c], text);
+        if (strlen(text) > (size_t) widths[c])
+            mmt_text_addf(out, "\n%*s", at + widths[c], "");
+        mmt_text_add(out, "  ");
     }
-    fputc('\n', file);
+    const char *text = cell_text(table, row, last, buffer);
+    if (width && is_left(table, last))
+        mmt_print_wrapped(text, at, at, width, out);
+    else
+        mmt_text_addf(out, "%*s\n", is_left(table, last) ? 0 : widths[last], text);
 }
 
-static const char *name_text(const struct mmt_table *table, int row, int column,
-                             char buffer[WIDEST])
+void mmt_table_add_text(const struct mmt_table *table, int indent, int width,
+                        struct mmt_text *text)
 {
-    return table->columns[column].name;
-}
+    int widths[MMT_MOST_COLUMNS] = { 0 };
 
-static const char *unit_text(const struct mmt_table *table, int row, int column,
-                             char buffer[WIDEST])
-{
-    return table->columns[column].unit;
+    for (int c = 0; c < table->num_columns; c++)
+        widths[c] = width_of(table, c);
+    mmt_text_addf(text, *table->title ? "\n%s\n" : "", table->title);
+    for (int row = HEAD; row < table->num_rows; row++)
+        if (is_shown(table, row))
+            add_row(table, widths, row, indent, width, text);
+    text->failed |= table->failed;
 }
 
 void mmt_table_print(const struct mmt_table *table, FILE *file)
 {
-    int widths[MMT_MOST_COLUMNS] = { 0 };
-    bool units = false;
+    struct mmt_text text = { 0 };
+    mmt_table_add_text(table, 0, 0, &text);
+    fputs(text.failed ? "out of memory\n" : mmt_text_string(&text), file);
+    mmt_text_finish(&text);
+}
 
-    for (int c = 0; c < table->num_columns; c++) {
-        widths[c] = width_of(table, c);
-        units |= table->columns[c].unit[0] != 0;
+/* ---- for browsers ------------------------------------------------------------------ */
+
+void mmt_html_add_text(struct mmt_text *page, const char *text)
+{
+    for (; *text; text++)
+        switch (*text) {
+        case '&':
+            mmt_text_add(page, "&amp;");
+            break;
+        case '<':
+            mmt_text_add(page, "&lt;");
+            break;
+        case '>':
+            mmt_text_add(page, "&gt;");
+            break;
+        case '"':
+            mmt_text_add(page, "&quot;");
+            break;
+        default:
+            mmt_text_addf(page, "%c", mmt_text_is_control(*text) ? '?' : *text);
+        }
+}
+
+void mmt_html_add_element(struct mmt_text *page, const char *tag, const char *text)
+{
+    mmt_text_addf(page, "<%s>", tag);
+    mmt_html_add_text(page, text);
+    mmt_text_addf(page, "</%.*s>", (int) strcspn(tag, " "), tag);
+}
+
+static const char *tag_of(const struct mmt_table *table, int row, int column)
+{
+    if (row < 0)
+        return "th";
+    if (!column)
+        return "th scope=\"row\"";
+    return is_left(table, column) ? "td" : "td class=\"number\"";
+}
+
+void mmt_table_add_html(const struct mmt_table *table, struct mmt_text *page)
+{
+    char text[WIDEST];
+    mmt_text_add(page, "<div class=\"wide\"><table>");
+    if (*table->title)
+        mmt_html_add_element(page, "caption", table->title);
+    for (int row = HEAD; row < table->num_rows; row++) {
+        if (!is_shown(table, row))
+            continue;
+        mmt_text_add(page, "<tr>");
+        for (int c = 0; c < table->num_columns; c++)
+            mmt_html_add_element(page, tag_of(table, row, c),
+                                 cell_text(table, row, c, text));
+        mmt_text_add(page, "</tr>\n");
     }
-    fprintf(file, "\n%s\n", table->title);
-    print_line(table, widths, name_text, 0, file);
-    if (units)
-        print_line(table, widths, unit_text, 0, file);
-    for (int row = 0; row < table->num_rows; row++)
-        print_line(table, widths, cell_text, row, file);
+    mmt_text_add(page, "</table></div>\n");
+    page->failed |= table->failed;
 }
 
 /* ---- for programs ----------------------------------------------------------------- */
