@@ -240,20 +240,21 @@ static void add_head(const struct mmt_column *column, struct mmt_text *text)
     mmt_text_addf(text, column->unit[0] ? "%s (%s)" : "%s", column->name, column->unit);
 }
 
+void mmt_csv_add_quoted(struct mmt_text *text, const char *word)
+{
+    mmt_text_add(text, "\"");
+    for (; *word; word++)
+        mmt_text_addf(text, *word == '"' ? "\"\"" : "%c", *word);
+    mmt_text_add(text, "\"");
+}
+
 /* Quoted where RFC 4180 wants it. */
 static void add_word(const char *word, struct mmt_text *text)
 {
-    if (!word[strcspn(word, ",\"\n\r")]) {
+    if (word[strcspn(word, ",\"\n\r")])
+        mmt_csv_add_quoted(text, word);
+    else
         mmt_text_add(text, word);
-        return;
-    }
-    mmt_text_add(text, "\"");
-    for (; *word; word++) {
-        if (*word == '"')
-            mmt_text_add(text, "\"");
-        mmt_text_add_bytes(text, word, 1);
-    }
-    mmt_text_add(text, "\"");
 }
 
 static void add_csv(const struct mmt_table *table, struct mmt_text *text)

@@ -72,6 +72,9 @@ void mmt_table_add_html(const struct mmt_table *table, struct mmt_text *page);
 void mmt_html_add_text(struct mmt_text *page, const char *text);
 void mmt_html_add_element(struct mmt_text *page, const char *tag, const char *text);
 
+/* Adds a word of CSV in quotes, with its own quotes doubled. */
+void mmt_csv_add_quoted(struct mmt_text *text, const char *word);
+
 /* Writes FOLDER/NAME.csv and FOLDER/NAME.json, with units in the names of CSV. */
 mmt_status mmt_table_save(const struct mmt_table *table, const char *folder,
                           const char *name, mmt_error *err);
