@@ -6,8 +6,7 @@
 #include <sys/wait.h>
 
 #include "base/file.h"
-#include "studies/table.h"
-#include "tuner/common/options.h"
+#include "studies/study.h"
 
 extern char **environ;
 

@@ -5,8 +5,8 @@
 #define MMT_STUDIES_STUDY_H
 
 #include "studies/papers.h"
-#include "studies/table.h"
 #include "tuner/common/options.h"
+#include "tuner/common/table_data.h"
 
 enum { MMT_STUDY_DEVICES = 4, MMT_STUDY_SIZES = 64, MMT_STUDY_CONDITION = 10 };
 
@@ -92,6 +92,26 @@ mmt_status mmt_study_types(const struct mmt_study_options *options, unsigned usu
 mmt_status mmt_study_show(const struct mmt_study_options *options,
                           const struct mmt_table *table, const char *name,
                           mmt_error *err);
+
+/* Curves of one column over another, one for each combination of words in the columns
+ * `by` (-1: none). Rows where x or y is empty or, on a logarithmic axis, not above 0 are
+ * left out. Axes are named after the columns. */
+struct mmt_plot {
+    const char *title;
+    int x, y, by[2];
+    bool log_x, log_y;
+    int printed; /* column of what a paper has of y, drawn as hollow marks; 0: none */
+    const char *x_name; /* of the axis; NULL: the column's */
+};
+
+/* Whether there is a point to draw. */
+bool mmt_plot_any(const struct mmt_table *table, const struct mmt_plot *plot);
+
+/* Writes FOLDER/NAME.gp, a gnuplot script with the table's data in it, and has gnuplot
+ * draw FOLDER/NAME.svg; nothing where there is no point. Where gnuplot is not installed
+ * the script alone is written, and a line on stderr says so. */
+mmt_status mmt_plot_save(const struct mmt_table *table, const struct mmt_plot *plot,
+                         const char *folder, const char *name, mmt_error *err);
 
 /* Draws curves into the study's folder and says where. */
 mmt_status mmt_study_draw(const struct mmt_study_options *options,

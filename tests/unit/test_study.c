@@ -1,5 +1,5 @@
 /* What the studies compute without a device: bank conflicts, the papers' own figures by
- * their own formulas, a model of time learnt from a known one, tables. */
+ * their own formulas, a model of time learnt from a known one, claims. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "studies/longvector.h"
 #include "studies/papers.h"
 #include "studies/phases.h"
-#include "studies/table.h"
+#include "studies/study.h"
 
 /* Tiles of 32 x 32 take 32 turns, or one. */
 static void check_banks(void)
@@ -176,39 +176,6 @@ static void check_doubt(void)
     CHECK(!strcmp(mmt_phases_doubt(&phases), "no time passed"));
     phases.marks = 1.2e-3;
     CHECK(strstr(mmt_phases_doubt(&phases), "exceeds"));
-}
-
-/* Words that CSV and gnuplot would misread come back whole. */
-static void check_table(void)
-{
-    static const struct mmt_column columns[] = { { "kind, \"quoted\"", "", 0 },
-                                                 { "n", "", 0 },
-                                                 { "t", "ms", 3 } };
-    char folder[] = "/tmp/mmtune-study-XXXXXX", path[64], text[256] = "";
-    mmt_error err = { 0 };
-    struct mmt_table table = mmt_table_start("a title", columns, 3);
-    mmt_table_add(&table, (struct mmt_cell[]){ MMT_WORD("it's, so"), MMT_NUMBER(8),
-                                               MMT_NUMBER(0.125) });
-    mmt_table_add(&table,
-                  (struct mmt_cell[]){ MMT_WORD("b"), MMT_NUMBER(9), MMT_NUMBER(NAN) });
-
-    CHECK(mkdtemp(folder));
-    CHECK_OK(mmt_table_save(&table, folder, "t", &err), err);
-    snprintf(path, sizeof path, "%s/t.csv", folder);
-    FILE *file = fopen(path, "rb");
-    CHECK(file && fread(text, 1, sizeof text - 1, file) > 0);
-    CHECK(!strcmp(
-        text, "\"kind, \"\"quoted\"\"\",n,t (ms)\r\n\"it's, so\",8,0.125\r\nb,9,\r\n"));
-    fclose(file);
-    remove(path);
-    snprintf(path, sizeof path, "%s/t.json", folder);
-    remove(path);
-    rmdir(folder);
-    mmt_table_free(&table);
-
-    table = mmt_table_start("nowhere", columns, 3);
-    CHECK(mmt_table_save(&table, "/proc/nowhere", "t", &err) != MMT_OK && err.text[0]);
-    mmt_table_free(&table);
 }
 
 /* What a paper prints of a curve is drawn in the curve's colour, and has one label; a
@@ -493,7 +460,6 @@ int main(void)
     check_cpu();
     check_closed_form();
     check_doubt();
-    check_table();
     check_printed();
     check_claims();
     check_pyramid_model();

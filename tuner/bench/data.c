@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "tuner/common/table_data.h"
 
 static json_t *problem_text(const mmt_problem *problem)
 {
@@ -133,15 +134,6 @@ mmt_status mmt_bench_print_json(const struct mmt_bench *bench, struct mmt_text *
  * ----------------------------------------------------------------------------------
  */
 
-/* A text in quotes, with its own quotes doubled. */
-static void add_quoted(struct mmt_text *text, const char *string)
-{
-    mmt_text_add(text, "\"");
-    for (; *string; string++)
-        mmt_text_addf(text, *string == '"' ? "\"\"" : "%c", *string);
-    mmt_text_add(text, "\"");
-}
-
 static void add_problem(struct mmt_text *text, const mmt_problem *p)
 {
     mmt_text_addf(text, "%s,%s,%c%c,%lld,%lld,%lld,%lld,%lld,%lld,%lld,",
@@ -167,7 +159,7 @@ static void add_line(struct mmt_text *text, const struct mmt_bench_row *row,
     if (time->ratio > 0)
         mmt_text_addf(text, "%.6g", time->ratio);
     mmt_text_addf(text, ",%d,", time->wrong);
-    add_quoted(text, time->reason[0] ? time->reason : time->what);
+    mmt_csv_add_quoted(text, time->reason[0] ? time->reason : time->what);
     mmt_text_add(text, "\n");
 }
 

@@ -2,6 +2,7 @@
 #ifndef MMT_TUNER_REPORT_DIFF_H
 #define MMT_TUNER_REPORT_DIFF_H
 
+#include "tuner/common/table_data.h"
 #include "tuner/journal/journal.h"
 #include "tuner/report/rows.h"
 
@@ -168,6 +169,16 @@ void mmt_diff_add_knobs(const struct mmt_both *both, int width, struct mmt_text 
 
 /* "B 7.99 times *": who is faster and by how much; "tie", and * for what is suspect. */
 void mmt_diff_add_faster(const struct mmt_both *both, struct mmt_text *text);
+
+/* "9.01 ms *\t": a cell; "-" for NULL. Two blanks stand where others have a star, so that
+ * digits are below each other. */
+void mmt_diff_add_time(const struct mmt_row *row, struct mmt_text *text);
+
+/* Tables of at most so many rows, to be freed: problems, the largest difference first,
+ * and knobs. On a page, cells have room for more. */
+struct mmt_table mmt_diff_list_problems(const struct mmt_diff *diff, size_t most,
+                                        bool page);
+struct mmt_table mmt_diff_list_knobs(const struct mmt_diff *diff, size_t most, bool page);
 
 /* "* A, Table 1.4, shared: …": adds why a row is suspect, and returns whether it says
  * what no row before it does. */

@@ -29,64 +29,11 @@ static const char style[] =
     ".t4{color:#a87900}.t5{color:#56b4e9}.t6{color:#d0354a}.t7{color:#888}"
     ".t8{color:#8a63d2}\n";
 
-void mmt_page_add_text(struct mmt_text *page, const char *text)
+/* Frees the table. */
+static void add_table(struct mmt_text *page, struct mmt_table *table)
 {
-    for (; *text; text++)
-        switch (*text) {
-        case '&':
-            mmt_text_add(page, "&amp;");
-            break;
-        case '<':
-            mmt_text_add(page, "&lt;");
-            break;
-        case '>':
-            mmt_text_add(page, "&gt;");
-            break;
-        case '"':
-            mmt_text_add(page, "&quot;");
-            break;
-        default:
-            mmt_text_addf(page, "%c", mmt_text_is_control(*text) ? '?' : *text);
-        }
-}
-
-/* ---- pieces ------------------------------------------------------------------------ */
-
-static void add_element(struct mmt_text *page, const char *tag, const char *text)
-{
-    mmt_text_addf(page, "<%s>", tag);
-    mmt_page_add_text(page, text);
-    mmt_text_addf(page, "</%.*s>", (int) strcspn(tag, " "), tag);
-}
-
-static void add_number(struct mmt_text *page, const char *text)
-{
-    add_element(page, "td class=\"number\"", text);
-}
-
-static void add_time(struct mmt_text *page, const struct mmt_row *row)
-{
-    char cell[48] = "", buffer[32];
-    if (row)
-        snprintf(cell, sizeof cell, "%s%s", mmt_print_seconds(row->seconds, buffer),
-                 row->suspect ? " *" : "");
-    add_number(page, cell);
-}
-
-static void begin_table(struct mmt_text *page, const char *const heads[], size_t count)
-{
-    mmt_text_add(page, "<div class=\"wide\"><table><tr>");
-    for (size_t i = 0; i < count; i++)
-        add_element(page, "th", heads[i]);
-    mmt_text_add(page, "</tr>\n");
-}
-#define BEGIN_TABLE(page, ...)                                                           \
-    begin_table(page, (const char *const[]){ __VA_ARGS__ },                              \
-                sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
-
-static void end_table(struct mmt_text *page)
-{
-    mmt_text_add(page, "</table></div>\n");
+    mmt_table_add_html(table, page);
+    mmt_table_free(table);
 }
 
 /* ---- facts ------------------------------------------------------------------------- */
@@ -160,118 +107,56 @@ static void add_facts(struct mmt_text *page, const struct mmt_diff *diff)
         { "size", add_size },     { "memory", add_memory },
         { "at most", add_peaks }, { "made by", add_made },
     };
-    BEGIN_TABLE(page, "", "A", "B");
+    struct mmt_table table = mmt_table_of("", "\tA\tB");
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         struct mmt_text told[2] = { { 0 }, { 0 } };
         for (int side = 0; side < 2; side++)
             facts[i].add(diff->rows[side].profile, &told[side]);
-        if (told[0].length || told[1].length) {
-            mmt_text_add(page, "<tr>");
-            add_element(page, "th scope=\"row\"", facts[i].name);
-            add_element(page, "td", mmt_text_string(&told[0]));
-            add_element(page, "td", mmt_text_string(&told[1]));
-            mmt_text_add(page, "</tr>\n");
-        }
+        if (told[0].length || told[1].length)
+            mmt_table_add(&table,
+                          (struct mmt_cell[]){ MMT_WORD(facts[i].name),
+                                               MMT_WORD(mmt_text_string(&told[0])),
+                                               MMT_WORD(mmt_text_string(&told[1])) });
         mmt_text_finish(&told[0]);
         mmt_text_finish(&told[1]);
     }
-    end_table(page);
+    add_table(page, &table);
 }
 
-/* ---- knobs, problems, kernels --------------------------------------------------------
- */
+/* ---- kernels ----------------------------------------------------------------------- */
 
-static void add_cost(struct mmt_text *page, const struct mmt_cost *cost)
-{
-    char text[64] = "";
-    if (cost->count)
-        snprintf(text, sizeof text, "%.3g times (%zu of %zu)", cost->ratio, cost->count,
-                 cost->of);
-    add_number(page, text);
-}
-
-static void add_knobs(struct mmt_text *page, const struct mmt_diff *diff)
-{
-    struct mmt_knob_sum sums[MMT_MAX_KNOB_SUMS];
-    const size_t num = mmt_diff_knob_sums(diff, sums);
-    BEGIN_TABLE(page, "knob", "differs on", "A prefers", "B prefers", "B's value on A",
-                "A's value on B");
-    for (size_t i = 0; i < num; i++) {
-        char text[64];
-        mmt_text_add(page, "<tr>");
-        add_element(page, "th scope=\"row\"", sums[i].name);
-        snprintf(text, sizeof text, "%zu of %zu", sums[i].differ, sums[i].problems);
-        add_number(page, text);
-        for (int side = 0; side < 2; side++) {
-            snprintf(text, sizeof text, "%s (%zu)", sums[i].side[side].value,
-                     sums[i].side[side].count);
-            add_element(page, "td", text);
-        }
-        add_cost(page, &sums[i].side[0].wrong);
-        add_cost(page, &sums[i].side[1].wrong);
-        mmt_text_add(page, "</tr>\n");
-    }
-    end_table(page);
-}
-
-static void add_problems(struct mmt_text *page, const struct mmt_diff *diff)
-{
-    enum { KNOBS_WIDTH = 60 };
-    BEGIN_TABLE(page, "problem", "on A", "on B", "faster by", "knobs, A|B");
-    for (size_t i = 0; i < diff->num_both; i++) {
-        const struct mmt_both *both = diff->ranked[i];
-        struct mmt_text problem = { 0 }, faster = { 0 }, knobs = { 0 };
-        mmt_diff_add_problem(both->best[0]->problem, &problem);
-        mmt_diff_add_faster(both, &faster);
-        mmt_diff_add_knobs(both, KNOBS_WIDTH, &knobs);
-        mmt_text_add(page, "<tr>");
-        add_element(page, "th scope=\"row\"", mmt_text_string(&problem));
-        add_time(page, both->best[0]);
-        add_time(page, both->best[1]);
-        add_number(page, mmt_text_string(&faster));
-        add_element(page, "td", mmt_text_string(&knobs));
-        mmt_text_add(page, "</tr>\n");
-        mmt_text_finish(&problem);
-        mmt_text_finish(&faster);
-        mmt_text_finish(&knobs);
-    }
-    end_table(page);
-}
-
-static void add_kernel(struct mmt_text *page, const struct mmt_row *kernel,
+static void add_kernel(struct mmt_table *table, const struct mmt_row *kernel,
                        const struct mmt_row *a, const struct mmt_row *b)
 {
-    struct mmt_text problem = { 0 };
-    mmt_diff_add_problem(kernel->problem, &problem);
-    mmt_text_add(page, "<tr>");
-    add_element(page, "th scope=\"row\"", mmt_text_string(&problem));
-    add_time(page, a);
-    add_time(page, b);
-    add_element(page, "td", kernel->name);
-    mmt_text_add(page, "</tr>\n");
-    mmt_text_finish(&problem);
+    struct mmt_text row = { 0 };
+    mmt_diff_add_problem(kernel->problem, &row);
+    mmt_text_add(&row, "\t");
+    mmt_diff_add_time(a, &row);
+    mmt_diff_add_time(b, &row);
+    mmt_text_add(&row, kernel->name);
+    mmt_table_take(table, &row);
 }
 
 static void add_kernels(struct mmt_text *page, const struct mmt_diff *diff)
 {
+    struct mmt_table table = mmt_table_of("", "problem\t>on A\t>on B\tkernel");
     mmt_text_add(page, "<details><summary>Every time that the profiles have</summary>\n");
-    BEGIN_TABLE(page, "problem", "on A", "on B", "kernel");
     for (size_t i = 0; i < diff->num_both; i++) {
         const struct mmt_group *group = diff->both[i].group;
         for (size_t row = 0; row < group[0].count; row++)
-            add_kernel(page, &group[0].row[row], &group[0].row[row],
+            add_kernel(&table, &group[0].row[row], &group[0].row[row],
                        mmt_group_find(&group[1], &group[0].row[row]));
         for (size_t row = 0; row < group[1].count; row++)
             if (!mmt_group_find(&group[0], &group[1].row[row]))
-                add_kernel(page, &group[1].row[row], NULL, &group[1].row[row]);
+                add_kernel(&table, &group[1].row[row], NULL, &group[1].row[row]);
     }
     for (int side = 0; side < 2; side++)
         for (size_t i = 0; i < diff->num_only[side]; i++)
             for (size_t row = 0; row < diff->only[side][i].count; row++) {
                 const struct mmt_row *kernel = &diff->only[side][i].row[row];
-                add_kernel(page, kernel, side ? NULL : kernel, side ? kernel : NULL);
+                add_kernel(&table, kernel, side ? NULL : kernel, side ? kernel : NULL);
             }
-    end_table(page);
+    add_table(page, &table);
     mmt_text_add(page, "</details>\n");
 }
 
@@ -291,7 +176,7 @@ static void add_gaps(struct mmt_text *page, const struct mmt_diff_view *view)
         for (size_t i = 0; i < count; i++) {
             struct mmt_text command = { 0 };
             mmt_diff_add_command(view, side, &gaps[i], &command);
-            mmt_page_add_text(page, mmt_text_string(&command));
+            mmt_html_add_text(page, mmt_text_string(&command));
             mmt_text_add(page, command.length ? "\n" : "");
             mmt_text_finish(&command);
         }
@@ -307,7 +192,7 @@ static void add_notes(struct mmt_text *page, const struct mmt_diff *diff)
             struct mmt_text note = { 0 };
             if (!mmt_diff_add_note(diff, side, i, &note))
                 continue;
-            add_element(page, "p class=\"note\"", mmt_text_string(&note));
+            mmt_html_add_element(page, "p class=\"note\"", mmt_text_string(&note));
             mmt_text_add(page, "\n");
             mmt_text_finish(&note);
         }
@@ -324,14 +209,14 @@ static void add_head(struct mmt_text *page, const struct mmt_diff *diff)
     mmt_text_add(page,
                  "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>"
                  "<meta name=\"viewport\" content=\"width=device-width\"/>");
-    add_element(page, "title", mmt_text_string(&title));
+    mmt_html_add_element(page, "title", mmt_text_string(&title));
     mmt_text_addf(page, "<style>%s</style></head>\n<body>", style);
-    add_element(page, "h1", mmt_text_string(&title));
+    mmt_html_add_element(page, "h1", mmt_text_string(&title));
     mmt_text_add(page, "\n<div class=\"lines\">\n");
     mmt_diff_say(diff, line);
     for (int i = 0; i < MMT_DIFF_LINES; i++) {
         if (line[i].length)
-            add_element(page, "p", mmt_text_string(&line[i]));
+            mmt_html_add_element(page, "p", mmt_text_string(&line[i]));
         mmt_text_finish(&line[i]);
     }
     mmt_text_add(page, "</div>\n");
@@ -340,23 +225,25 @@ static void add_head(struct mmt_text *page, const struct mmt_diff *diff)
 
 static void add_pictures(struct mmt_text *page, const struct mmt_diff *diff)
 {
-    add_element(page, "h2", "A's time over B's, by size");
-    add_element(page, "p class=\"note\"",
-                "Above 1, B is faster. A hollow point rests on suspect figures.");
+    mmt_html_add_element(page, "h2", "A's time over B's, by size");
+    mmt_html_add_element(
+        page, "p class=\"note\"",
+        "Above 1, B is faster. A hollow point rests on suspect figures.");
     mmt_page_add_plot(page, diff);
-    add_element(page, "h2", "By type and shape");
-    add_element(page, "p class=\"note\"",
-                "A's time over B's, times: blue where B is faster, orange where A is, "
-                "without colour where the two tie.");
+    mmt_html_add_element(page, "h2", "By type and shape");
+    mmt_html_add_element(
+        page, "p class=\"note\"",
+        "A's time over B's, times: blue where B is faster, orange where A is, "
+        "without colour where the two tie.");
     mmt_page_add_heat(page, diff);
-    add_element(page, "h2", "Knobs");
-    add_element(page, "p class=\"note\"",
-                "How often the two want different values, which each prefers, and what "
-                "the other's value costs: the fastest that was timed with it, over the "
-                "fastest of all.");
-    add_knobs(page, diff);
-    add_element(page, "h2", "Problems, the largest difference first");
-    add_problems(page, diff);
+    mmt_html_add_element(page, "h2", "Knobs and problems");
+    mmt_html_add_element(page, "p class=\"note\"",
+                         "What a value costs: the fastest that was timed with it, over "
+                         "the fastest of all.");
+    struct mmt_table knobs = mmt_diff_list_knobs(diff, SIZE_MAX, true),
+                     problems = mmt_diff_list_problems(diff, SIZE_MAX, true);
+    add_table(page, &knobs);
+    add_table(page, &problems);
 }
 
 void mmt_diff_add_page(const struct mmt_diff_view *view, struct mmt_text *page)
@@ -365,11 +252,11 @@ void mmt_diff_add_page(const struct mmt_diff_view *view, struct mmt_text *page)
     add_head(page, diff);
     if (diff->num_both)
         add_pictures(page, diff);
-    add_element(page, "h2", "Every kernel");
+    mmt_html_add_element(page, "h2", "Every kernel");
     add_kernels(page, diff);
-    add_element(page, "h2", "The two cards");
+    mmt_html_add_element(page, "h2", "The two cards");
     add_facts(page, diff);
-    add_element(page, "h2", "Gaps and doubts");
+    mmt_html_add_element(page, "h2", "Gaps and doubts");
     add_gaps(page, view);
     add_notes(page, diff);
     mmt_text_add(page, "</body></html>\n");

@@ -4,10 +4,6 @@
 
 #include "tuner/report/diff.h"
 
-/* Adds text as it stands in an element or a quoted attribute of XML, which has no control
- * characters. */
-void mmt_page_add_text(struct mmt_text *page, const char *text);
-
 /* Adds A's time over B's for each problem, over what the problem costs in FLOP, as SVG.
  */
 void mmt_page_add_plot(struct mmt_text *page, const struct mmt_diff *diff);

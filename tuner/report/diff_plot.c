@@ -101,7 +101,7 @@ static void add_point(struct mmt_text *page, const struct mmt_both *both,
     mmt_text_addf(page, "<circle class=\"t%d%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"5\"><title>",
                   (int) problem->type, suspect ? " suspect" : "",
                   place(x, mmt_problem_flops(problem)), place(y, mmt_diff_ratio(both)));
-    mmt_page_add_text(page, mmt_text_string(&told));
+    mmt_html_add_text(page, mmt_text_string(&told));
     mmt_text_add(page, "</title></circle>\n");
     mmt_text_finish(&told);
 }
@@ -206,7 +206,7 @@ static void add_row(struct mmt_text *page, const struct cell *cells, size_t coun
                     size_t row)
 {
     mmt_text_add(page, "<tr><th scope=\"row\">");
-    mmt_page_add_text(page, cells[row].row);
+    mmt_html_add_text(page, cells[row].row);
     mmt_text_add(page, "</th>");
     for (size_t column = 0; column < count; column++) {
         size_t at = 0;
@@ -238,7 +238,7 @@ void mmt_page_add_heat(struct mmt_text *page, const struct mmt_diff *diff)
     for (size_t i = 0; i < count; i++)
         if (is_first(cells, i, true)) {
             mmt_text_add(page, "<th>");
-            mmt_page_add_text(page, cells[i].column);
+            mmt_html_add_text(page, cells[i].column);
             mmt_text_add(page, "</th>");
         }
     mmt_text_add(page, "</tr>\n");

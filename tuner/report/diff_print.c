@@ -10,32 +10,14 @@
 /* What is printed without --all. */
 enum { MOST_PROBLEMS = 20, MOST_KNOBS = 12, MOST_KERNELS = 40, MOST_COMMANDS = 4 };
 
-/* ---- pieces ------------------------------------------------------------------------ */
-
-/* Fills up with blanks from `begin`, where a line's text began, to a column. */
-static void pad(struct mmt_text *out, size_t begin, size_t column)
+/* Frees the table, of which there are `all` rows. */
+static void add_table(struct mmt_table *table, size_t all, struct mmt_text *out)
 {
-    while (out->length - begin < column && !out->failed)
-        mmt_text_add(out, " ");
-}
-
-/* "9.01 ms *", for a column; "-" for what was not timed. */
-static void add_cell(const struct mmt_row *row, struct mmt_text *out)
-{
-    char cell[48] = "-  ", buffer[32];
-    if (row)
-        snprintf(cell, sizeof cell, "%s%s", mmt_print_seconds(row->seconds, buffer),
-                 row->suspect ? " *" : "  ");
-    mmt_text_addf(out, "%13s", cell);
-}
-
-/* "1.94 times (3)": a cost, and on how many problems it is known. */
-static void add_cost(const struct mmt_cost *cost, struct mmt_text *out)
-{
-    char cell[48] = "-";
-    if (cost->count)
-        snprintf(cell, sizeof cell, "%.3g times (%zu)", cost->ratio, cost->count);
-    mmt_text_addf(out, "%16s", cell);
+    mmt_table_add_text(table, 2, MMT_DIFF_WIDTH, out);
+    if ((size_t) table->num_rows < all)
+        mmt_text_addf(out, "  %zu more: --all prints them\n",
+                      all - (size_t) table->num_rows);
+    mmt_table_free(table);
 }
 
 /* ---- the head ---------------------------------------------------------------------- */
@@ -72,14 +54,14 @@ static void add_cards(const struct mmt_diff *diff, struct mmt_text *out)
 
 /* ---- means by type ----------------------------------------------------------------- */
 
-static void add_sum(const char *name, const struct mmt_sum *sum, struct mmt_text *out)
+/* Behind its name in a row. */
+static void add_sum(const char *name, const struct mmt_sum *sum, struct mmt_text *row,
+                    struct mmt_table *table)
 {
-    char ratio[32], sure[32] = "-";
-    snprintf(ratio, sizeof ratio, "%.3g times", sum->ratio);
-    if (sum->sure > 0)
-        snprintf(sure, sizeof sure, "%.3g times", sum->sure);
-    mmt_text_addf(out, "  %-14s%9zu%14s%10zu%10zu%7zu%10zu%16s\n", name, sum->problems,
-                  ratio, sum->faster[0], sum->faster[1], sum->ties, sum->suspect, sure);
+    mmt_text_addf(row, "%s\t%zu\t%.3g times\t%zu\t%zu\t%zu\t%zu\t", name, sum->problems,
+                  sum->ratio, sum->faster[0], sum->faster[1], sum->ties, sum->suspect);
+    mmt_text_addf(row, sum->sure > 0 ? "%.3g times" : "-", sum->sure);
+    mmt_table_take(table, row);
 }
 
 static void add_sums(const struct mmt_diff *diff, struct mmt_text *out)
@@ -87,104 +69,38 @@ static void add_sums(const struct mmt_diff *diff, struct mmt_text *out)
     struct mmt_sum sums[MMT_MAX_SUMS];
     const size_t num = mmt_diff_sums(diff, sums);
     const struct mmt_sum total = mmt_diff_total(diff);
-    mmt_text_addf(out,
-                  "\nA's time over B's, geometric means: above 1, B is faster\n"
-                  "  %-14s%9s%14s%10s%10s%7s%10s%16s\n",
-                  "type", "problems", "A over B", "A faster", "B faster", "ties",
-                  "suspect *", "without *");
+    struct mmt_table table =
+        mmt_table_of("A's time over B's, geometric means: above 1, B is faster",
+                     "type\t>problems\t>A over B\t>A faster\t>B faster\t>ties\t>suspect "
+                     "*\t>without *");
     for (size_t i = 0; i < num; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "%s%s%s",
-                 sums[i].op == MMT_GEMM ? "" : mmt_op_row(sums[i].op)->name,
-                 sums[i].op == MMT_GEMM ? "" : " ", mmt_type_name(sums[i].type));
-        add_sum(name, &sums[i], out);
+        struct mmt_text name = { 0 };
+        if (sums[i].op != MMT_GEMM)
+            mmt_text_addf(&name, "%s ", mmt_op_row(sums[i].op)->name);
+        add_sum(mmt_type_name(sums[i].type), &sums[i], &name, &table);
     }
     if (num > 1)
-        add_sum("all", &total, out);
+        add_sum("all", &total, &(struct mmt_text){ 0 }, &table);
+    add_table(&table, 0, out);
 }
 
-/* ---- problems ---------------------------------------------------------------------- */
-
-static void add_problem(const struct mmt_both *both, struct mmt_text *out)
-{
-    enum { PROBLEM = 29, FASTER = 56, KNOBS = 74 };
-    size_t begin = out->length;
-    mmt_text_add(out, "  ");
-    mmt_diff_add_problem(both->best[0]->problem, out);
-    if (out->length - begin > PROBLEM) {
-        mmt_text_add(out, "\n");
-        begin = out->length;
-    }
-    pad(out, begin, PROBLEM);
-    add_cell(both->best[0], out);
-    add_cell(both->best[1], out);
-    pad(out, begin, FASTER);
-    mmt_diff_add_faster(both, out);
-    pad(out, begin, KNOBS);
-    mmt_text_add(out, " ");
-    mmt_diff_add_knobs(both, MMT_DIFF_WIDTH - KNOBS - 1, out);
-    mmt_text_add(out, "\n");
-}
-
-static size_t count_shown(size_t count, size_t most, bool all)
-{
-    return all || count < most ? count : most;
-}
-
-/* "  382 more: --all". */
-static void add_more(size_t count, size_t shown, struct mmt_text *out)
-{
-    if (shown < count)
-        mmt_text_addf(out, "  %zu more: --all prints them\n", count - shown);
-}
+/* ---- problems, knobs, kernels ------------------------------------------------------ */
 
 static void add_problems(const struct mmt_diff *diff, bool all, struct mmt_text *out)
 {
-    const size_t shown = count_shown(diff->num_both, MOST_PROBLEMS, all);
-    mmt_text_addf(out,
-                  "\nBest against best, the largest difference first\n"
-                  "  %-27s%11s%13s    %-17s%s\n",
-                  "problem", "on A", "on B", "faster by", "knobs, A|B");
-    for (size_t i = 0; i < shown; i++)
-        add_problem(diff->ranked[i], out);
-    add_more(diff->num_both, shown, out);
-}
-
-/* ---- knobs and kernels ------------------------------------------------------------- */
-
-static void add_knob(const struct mmt_knob_sum *sum, struct mmt_text *out)
-{
-    const size_t begin = out->length;
-    mmt_text_addf(out, "  %-22s", sum->name);
-    mmt_text_addf(out, " %zu of %zu", sum->differ, sum->problems);
-    for (int side = 0; side < 2; side++) {
-        const char *value = sum->side[side].value;
-        const bool cut = strlen(value) > 9;
-        pad(out, begin, side ? 51 : 35);
-        mmt_text_addf(out, " %.*s%s (%zu)", cut ? 7 : 9, value, cut ? ".." : "",
-                      sum->side[side].count);
-    }
-    pad(out, begin, 67);
-    add_cost(&sum->side[0].wrong, out);
-    add_cost(&sum->side[1].wrong, out);
-    mmt_text_add(out, "\n");
+    struct mmt_table table =
+        mmt_diff_list_problems(diff, all ? SIZE_MAX : MOST_PROBLEMS, false);
+    add_table(&table, diff->num_both, out);
 }
 
 static void add_knobs(const struct mmt_diff *diff, bool all, struct mmt_text *out)
 {
     struct mmt_knob_sum sums[MMT_MAX_KNOB_SUMS];
     const size_t num = mmt_diff_knob_sums(diff, sums);
-    const size_t shown = count_shown(num, MOST_KNOBS, all);
-    if (!num)
-        return;
-    mmt_text_addf(
-        out,
-        "\nKnobs: how often the two want different values, and what the other's "
-        "costs\n  %-22s %-11s%-16s%-15s%16s%16s\n",
-        "knob", "differ", "A prefers", "B prefers", "B's value on A", "A's value on B");
-    for (size_t i = 0; i < shown; i++)
-        add_knob(&sums[i], out);
-    add_more(num, shown, out);
+    struct mmt_table table =
+        mmt_diff_list_knobs(diff, all ? SIZE_MAX : MOST_KNOBS, false);
+    if (num)
+        add_table(&table, num, out);
 }
 
 static void add_wins(const struct mmt_diff *diff, int side, struct mmt_text *out)
@@ -202,26 +118,22 @@ static void add_wins(const struct mmt_diff *diff, int side, struct mmt_text *out
 
 /* One kernel that either side timed: its times side by side. */
 static void add_kernel(const struct mmt_both *both, const struct mmt_row *kernel,
-                       struct mmt_text *out)
+                       struct mmt_table *table)
 {
-    enum { NAME = 44 };
     const struct mmt_row *a = mmt_group_find(&both->group[0], kernel);
     const struct mmt_row *b = mmt_group_find(&both->group[1], kernel);
-    const size_t begin = out->length;
-    struct mmt_text name = { 0 };
-    mmt_text_add(out, "  ");
-    add_cell(a, out);
-    add_cell(b, out);
+    struct mmt_text row = { 0 };
+    mmt_diff_add_time(a, &row);
+    mmt_diff_add_time(b, &row);
     if (a && b)
-        mmt_text_addf(out, "  A/B %.3g times", a->seconds / b->seconds);
+        mmt_text_addf(&row, "%.3g times", a->seconds / b->seconds);
+    mmt_text_add(&row, "\t");
     if (a == both->best[0])
-        mmt_text_add(&name, b == both->best[1] ? "(best on both) " : "(best on A) ");
+        mmt_text_add(&row, b == both->best[1] ? "(best on both) " : "(best on A) ");
     else if (b == both->best[1])
-        mmt_text_add(&name, "(best on B) ");
-    mmt_text_add(&name, kernel->name);
-    mmt_print_wrapped(mmt_text_string(&name), NAME + 3, (int) (out->length - begin),
-                      MMT_DIFF_WIDTH, out);
-    mmt_text_finish(&name);
+        mmt_text_add(&row, "(best on B) ");
+    mmt_text_add(&row, kernel->name);
+    mmt_table_take(table, &row);
 }
 
 /* "  differ (A | B): TILE_M 128 | 64, …": all of them. */
@@ -262,14 +174,16 @@ static void add_others_cost(const struct mmt_both *both, int side, struct mmt_te
 /* All variants of a paper; of our own, the best and those that were tried. */
 static void add_kernels(const struct mmt_both *both, struct mmt_text *out)
 {
+    struct mmt_table table = mmt_table_of("", ">on A  \t>on B  \t>A over B\tkernel");
     mmt_text_add(out, "\n");
     mmt_problem_print(both->group[0].row->problem, out);
-    mmt_text_addf(out, "\n  %13s%13s\n", "on A  ", "on B  ");
+    mmt_text_add(out, "\n");
     for (size_t i = 0; i < both->group[0].count; i++)
-        add_kernel(both, &both->group[0].row[i], out);
+        add_kernel(both, &both->group[0].row[i], &table);
     for (size_t i = 0; i < both->group[1].count; i++)
         if (!mmt_group_find(&both->group[0], &both->group[1].row[i]))
-            add_kernel(both, &both->group[1].row[i], out);
+            add_kernel(both, &both->group[1].row[i], &table);
+    add_table(&table, 0, out);
     add_differences(both, out);
     add_others_cost(both, 0, out);
     add_others_cost(both, 1, out);
@@ -279,14 +193,17 @@ static void add_only(const struct mmt_diff *diff, int side, struct mmt_text *out
 {
     for (size_t i = 0; i < diff->num_only[side]; i++) {
         const struct mmt_group *group = &diff->only[side][i];
+        struct mmt_table table = mmt_table_of("", ">\t");
         mmt_text_add(out, "\n");
         mmt_problem_print(group->row->problem, out);
         mmt_text_addf(out, ", only in %c\n", 'A' + side);
         for (size_t row = 0; row < group->count; row++) {
-            mmt_text_add(out, "  ");
-            add_cell(&group->row[row], out);
-            mmt_print_wrapped(group->row[row].name, 17, 15, MMT_DIFF_WIDTH, out);
+            struct mmt_text words = { 0 };
+            mmt_diff_add_time(&group->row[row], &words);
+            mmt_text_add(&words, group->row[row].name);
+            mmt_table_take(&table, &words);
         }
+        add_table(&table, 0, out);
     }
 }
 

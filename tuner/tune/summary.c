@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "tuner/bench/yardstick.h"
+#include "tuner/common/table_data.h"
 #include "tuner/tune/messages.h"
 
 const struct mmt_entry *mmt_tune_winner(const struct mmt_run *run,
@@ -17,34 +18,32 @@ const struct mmt_entry *mmt_tune_winner(const struct mmt_run *run,
     return NULL;
 }
 
-static void print_row(const struct mmt_entry *e)
+static void add_row(const struct mmt_entry *e, struct mmt_table *table)
 {
-    char *problem = mmt_message_problem(&e->problem),
-         *config = mmt_message_config(&e->config);
-    char part[16] = "-", gain[16] = "-";
-    double speed = e->gflops;
-    if (!mmt_op_row(e->problem.op)->product)
-        speed = mmt_problem_bytes(&e->problem) / e->time.median / 1e9;
-    if (e->roofline > 0)
-        snprintf(part, sizeof part, "%.0f", 100 * e->roofline);
-    if (e->naive > 0)
-        snprintf(gain, sizeof gain, "%.1f", e->naive / e->time.median);
-    printf("%-34s %12.1f %10.1f %6s %8s  %s\n", problem, e->time.median * 1e6, speed,
-           part, gain, config);
-    free(problem);
-    free(config);
+    char time[32], rate[32];
+    struct mmt_text row = { 0 };
+    mmt_problem_print(&e->problem, &row);
+    mmt_text_addf(&row, "\t%s\t%s", mmt_print_seconds(e->time.median, time),
+                  mmt_print_speed(&e->problem, e->time.median, rate));
+    mmt_text_addf(&row, e->roofline > 0 ? "\t%.0f\t" : "\t-\t", 100 * e->roofline);
+    mmt_text_addf(&row, e->naive > 0 ? "%.1f\t" : "-\t", e->naive / e->time.median);
+    mmt_config_print(&e->config, &row);
+    mmt_table_take(table, &row);
 }
 
 static void print_table(const struct mmt_run *run)
 {
-    printf("\n%-34s %12s %10s %6s %8s  %s\n", "problem", "us",
-           mmt_op_row(run->options.op)->product ? "GFLOP/s" : "GB/s", "% roof", "x naive",
-           "configuration");
+    struct mmt_table table =
+        mmt_table_of("", "problem\t>time\t>rate\t>% roof\t>x naive\tconfiguration");
+    table.columns[0].most = 34;
     for (int i = 0; i < run->goals.count; i++) {
         const struct mmt_entry *entry = mmt_tune_winner(run, &run->goals.list[i]);
         if (entry)
-            print_row(entry);
+            add_row(entry, &table);
     }
+    printf("\n");
+    mmt_table_print(&table, stdout);
+    mmt_table_free(&table);
 }
 
 /* Of the goals' records those of this library and driver. */
