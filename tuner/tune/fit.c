@@ -5,7 +5,8 @@
 #include "base/clock.h"
 #include "tuner/model/fit.h"
 #include "tuner/model/pruning.h"
-#include "tuner/tune/tune.h"
+#include "tuner/tune/fit.h"
+#include "tuner/tune/profile.h"
 
 /* Fitting takes the better part of a second where a journal has thousands of times:
  * between problems, a twentieth of the time at most. */
@@ -86,4 +87,11 @@ mmt_status mmt_tune_update(struct mmt_run *run, bool last, mmt_error *err)
     if (!status)
         mmt_tune_drop_refuted(run);
     return status ? status : mmt_tune_save(run, err);
+}
+
+mmt_status mmt_tune_learn(struct mmt_run *run, const struct mmt_record *winner,
+                          mmt_error *err)
+{
+    const mmt_status status = mmt_tune_enter(run, winner, err);
+    return status ? status : mmt_tune_update(run, false, err);
 }

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "tuner/tune/tune.h"
+#include "tuner/tune/profile.h"
 
 /* ---- opening --------------------------------------------------------------------- */
 
@@ -57,7 +57,7 @@ static mmt_status set_path(struct mmt_run *run, mmt_error *err)
     return run->options.output ? MMT_OK : make_data_folder(err);
 }
 
-/* ---- --fresh ---------------------------------------------------------------------- */
+/* ---- --fresh --------------------------------------------------------------------- */
 
 static void add_before(const struct mmt_run *run, struct mmt_text *path)
 {
@@ -129,7 +129,7 @@ static void forget_entries(struct mmt_profile *p, const struct mmt_forget *forge
     forget_verdicts(p, forget);
 }
 
-/* ---- what stands there ------------------------------------------------------------- */
+/* ---- what stands there ----------------------------------------------------------- */
 
 /* What stands at the path is gone on with; what cannot be is refused rather than lost. */
 static mmt_status load_earlier(struct mmt_run *run, mmt_error *err)
@@ -272,45 +272,16 @@ static mmt_status enter_others(struct mmt_run *run, const mmt_problem *problem,
     return status;
 }
 
-mmt_status mmt_tune_enter(struct mmt_run *run, const mmt_problem *problem,
-                          const struct mmt_record *winner, mmt_error *err)
+mmt_status mmt_tune_enter(struct mmt_run *run, const struct mmt_record *winner,
+                          mmt_error *err)
 {
     struct mmt_entry entry = make_entry(run, winner, "");
     keep_yardstick(run, &entry);
     mmt_status status = mmt_profile_replace_entry(run->files.profile, &entry, err);
-    if (!status)
-        status = enter_others(run, problem, err);
-    return status ? status : mmt_tune_update(run, false, err);
+    return status ? status : enter_others(run, &winner->problem, err);
 }
 
-/* ---- saving --------------------------------------------------------------------------
- */
-
-/* Whether a list, "thermal, power cap", has that word. */
-static bool lists_word(const char *list, const char *word)
-{
-    size_t length = strlen(word);
-    for (const char *at = list; (at = strstr(at, word)); at += length)
-        if ((at == list || at[-1] == ' ') && (!at[length] || at[length] == ','))
-            return true;
-    return false;
-}
-
-void mmt_tune_note_health(struct mmt_made_health *health, const struct mmt_result *result)
-{
-    size_t used = strlen(health->by);
-    health->hottest = fmax(health->hottest, result->celsius);
-    health->fastest = fmax(health->fastest, result->clock_mhz);
-    if (result->clock_mhz > 0)
-        health->slowest = health->slowest > 0 ? fmin(health->slowest, result->clock_mhz)
-                                              : result->clock_mhz;
-    if (!*result->throttled)
-        return;
-    health->throttled++;
-    if (!lists_word(health->by, result->throttled))
-        snprintf(health->by + used, sizeof health->by - used, "%s%s", used ? ", " : "",
-                 result->throttled);
-}
+/* ---- saving ---------------------------------------------------------------------- */
 
 static void count_records(struct mmt_run *run)
 {

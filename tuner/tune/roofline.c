@@ -1,7 +1,6 @@
-#include <math.h>
 #include <stdio.h>
 
-#include "tuner/tune/tune.h"
+#include "tuner/tune/roofline.h"
 
 enum { MOST_PROBES = 4 /* in a run, each about a second */ };
 
@@ -13,11 +12,6 @@ void mmt_tune_set_roofline(struct mmt_run *run, const struct mmt_roofline *measu
     for (int type = 0; type < MMT_NUM_TYPES; type++)
         run->limits.ceiling[type] = mmt_roofline_ceiling(
             &run->limits.roofline, &run->device.caps, (mmt_type) type);
-}
-
-double mmt_tune_roofline(const struct mmt_run *run, const mmt_problem *problem)
-{
-    return mmt_roofline_seconds(&run->limits.roofline, problem);
 }
 
 void mmt_tune_take_probe(struct mmt_run *run, const struct mmt_reply *reply)
@@ -37,7 +31,7 @@ void mmt_tune_probe(struct mmt_run *run)
         mmt_tune_take_probe(run, &event.reply);
 }
 
-/* ---- judging ---------------------------------------------------------------------- */
+/* ---- judging --------------------------------------------------------------------- */
 
 bool mmt_tune_is_exceeded(const struct mmt_run *run, const mmt_problem *problem,
                           const struct mmt_result *result)

@@ -6,16 +6,8 @@
 #include "base/clock.h"
 #include "tuner/bench/yardstick.h"
 #include "tuner/tune/messages.h"
-
-const struct mmt_entry *mmt_tune_winner(const struct mmt_run *run,
-                                        const mmt_problem *problem)
-{
-    for (size_t i = 0; i < run->files.profile->num_entries; i++)
-        if (!run->files.profile->entries[i].source[0] &&
-            mmt_problem_equal(&run->files.profile->entries[i].problem, problem))
-            return &run->files.profile->entries[i];
-    return NULL;
-}
+#include "tuner/tune/messages_verdicts.h"
+#include "tuner/tune/phases.h"
 
 static void print_row(const struct mmt_entry *e)
 {
