@@ -38,8 +38,7 @@ int mmt_failed_or_usage(const char *verb, const mmt_error *err)
     return mmt_failed(verb, err);
 }
 
-/* ---- lists --------------------------------------------------------------------------
- */
+/* ---- lists ----------------------------------------------------------------------- */
 
 /* Cuts the list up in place. */
 static mmt_status take_pieces(char *list, void *self, mmt_piece_taker *take,
@@ -359,8 +358,7 @@ mmt_status mmt_option_read_transposes(const struct mmt_take *take, const char *v
     return mmt_option_transposes(value, take->out, err);
 }
 
-/* ---- numbers ------------------------------------------------------------------------
- */
+/* ---- numbers --------------------------------------------------------------------- */
 
 mmt_status mmt_option_number(const char *name, const char *string, int64_t least,
                              int64_t most, int64_t *out, mmt_error *err)
@@ -477,8 +475,7 @@ mmt_status mmt_option_read_word(const struct mmt_take *take, const char *value,
     return MMT_OK;
 }
 
-/* ---- words for people ----------------------------------------------------------------
- */
+/* ---- words for people ------------------------------------------------------------ */
 
 void mmt_print_wrapped(const char *words, int column, int at, int width,
                        struct mmt_text *text)

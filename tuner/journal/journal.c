@@ -277,8 +277,7 @@ bool mmt_journal_keep(struct mmt_journal *journal, const struct mmt_record *reco
     return record->whole ? keep_whole(journal, record) : keep_record(journal, record);
 }
 
-/* ---- writing -------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------- */
 
 static mmt_status write_line(struct mmt_journal *journal, json_t *object, mmt_error *err)
 {

@@ -178,8 +178,7 @@ static void add_facts(struct mmt_text *page, const struct mmt_diff *diff)
     end_table(page);
 }
 
-/* ---- knobs, problems, kernels --------------------------------------------------------
- */
+/* ---- knobs, problems, kernels ---------------------------------------------------- */
 
 static void add_cost(struct mmt_text *page, const struct mmt_cost *cost)
 {
@@ -275,8 +274,7 @@ static void add_kernels(struct mmt_text *page, const struct mmt_diff *diff)
     mmt_text_add(page, "</details>\n");
 }
 
-/* ---- gaps and notes ------------------------------------------------------------------
- */
+/* ---- gaps and notes -------------------------------------------------------------- */
 
 static void add_gaps(struct mmt_text *page, const struct mmt_diff_view *view)
 {
@@ -313,8 +311,7 @@ static void add_notes(struct mmt_text *page, const struct mmt_diff *diff)
         }
 }
 
-/* ---- the page ------------------------------------------------------------------------
- */
+/* ---- the page -------------------------------------------------------------------- */
 
 static void add_head(struct mmt_text *page, const struct mmt_diff *diff)
 {

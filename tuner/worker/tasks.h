@@ -35,8 +35,7 @@ bool mmt_worker_spoils(mmt_status status);
 mmt_status mmt_worker_do(struct worker *w, const struct mmt_job *job,
                          struct mmt_reply *reply, mmt_error *err);
 
-/* ---- of tasks.c, for libraries.c ----------------------------------------------------
- */
+/* ---- of tasks.c, for libraries.c ------------------------------------------------- */
 
 /* Compiles the job's first configuration in all specialisations of its problem. */
 mmt_status mmt_worker_compile_first(struct worker *w, const struct mmt_job *job,
@@ -46,8 +45,7 @@ mmt_status mmt_worker_compile_first(struct worker *w, const struct mmt_job *job,
 mmt_status mmt_worker_enter_session(struct worker *w, const struct mmt_job *job,
                                     mmt_error *err);
 
-/* ---- libraries.c ----------------------------------------------------------------------
- */
+/* ---- libraries.c ----------------------------------------------------------------- */
 
 mmt_status mmt_worker_time_yardstick(struct worker *w, const struct mmt_job *job,
                                      struct mmt_reply *reply, mmt_error *err);
