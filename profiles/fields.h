@@ -68,14 +68,11 @@ mmt_status mmt_profile_append(void *array, size_t *count, const void *item, size
 mmt_status mmt_profile_name_layer(struct mmt_profile *profile, const char *path,
                                   mmt_error *err);
 
-/* mmt_caps_foreign by multiprocessors and memory alone; and mmt_profile_foreign of a
- * bundle. */
+/* mmt_caps_foreign by multiprocessors and memory alone. */
 const char *mmt_caps_differ(const struct mmt_caps *made_on, const struct mmt_caps *caps,
                             char buffer[512]);
-const char *mmt_bundled_foreign(const struct mmt_profile *profile,
-                                const struct mmt_caps *caps, char buffer[512]);
 
-/* Of profile.c alone. NULL where memory is exhausted. */
+/* Of life.c alone. NULL where memory is exhausted. */
 struct mmt_learned *mmt_learned_create(void);
 void mmt_learned_free(struct mmt_learned *learned);
 
