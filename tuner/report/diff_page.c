@@ -29,27 +29,6 @@ static const char style[] =
     ".t4{color:#a87900}.t5{color:#56b4e9}.t6{color:#d0354a}.t7{color:#888}"
     ".t8{color:#8a63d2}\n";
 
-void mmt_page_add_text(struct mmt_text *page, const char *text)
-{
-    for (; *text; text++)
-        switch (*text) {
-        case '&':
-            mmt_text_add(page, "&amp;");
-            break;
-        case '<':
-            mmt_text_add(page, "&lt;");
-            break;
-        case '>':
-            mmt_text_add(page, "&gt;");
-            break;
-        case '"':
-            mmt_text_add(page, "&quot;");
-            break;
-        default:
-            mmt_text_addf(page, "%c", mmt_text_is_control(*text) ? '?' : *text);
-        }
-}
-
 /* ---- pieces ------------------------------------------------------------------------ */
 
 static void add_element(struct mmt_text *page, const char *tag, const char *text)

@@ -6,6 +6,27 @@
 
 #include "tuner/report/diff_page.h"
 
+void mmt_page_add_text(struct mmt_text *page, const char *text)
+{
+    for (; *text; text++)
+        switch (*text) {
+        case '&':
+            mmt_text_add(page, "&amp;");
+            break;
+        case '<':
+            mmt_text_add(page, "&lt;");
+            break;
+        case '>':
+            mmt_text_add(page, "&gt;");
+            break;
+        case '"':
+            mmt_text_add(page, "&quot;");
+            break;
+        default:
+            mmt_text_addf(page, "%c", mmt_text_is_control(*text) ? '?' : *text);
+        }
+}
+
 /* ---- the ratio over size --------------------------------------------------------- */
 
 /* In units of the picture's own. */
