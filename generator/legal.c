@@ -103,6 +103,12 @@ bool mmt_config_leaves_count(const struct mmt_config *config, int knob)
     return k->launch_time && k->automatic && config->values[knob] == k->values[0];
 }
 
+bool mmt_config_equal(const struct mmt_config *a, const struct mmt_config *b)
+{
+    return a->template == b->template &&
+           !memcmp(a->values, b->values, sizeof(int) * (size_t) a->template->num_knobs);
+}
+
 bool mmt_config_same_text(const struct mmt_config *a, const struct mmt_config *b)
 {
     const struct mmt_config x = mmt_config_in_text(a), y = mmt_config_in_text(b);
@@ -336,19 +342,4 @@ bool mmt_config_default(const mmt_problem *problem, const struct mmt_caps *caps,
         if (first_legal_seed(mmt_templates[i], problem, caps, out))
             return true;
     return false;
-}
-
-bool mmt_config_last(const mmt_problem *problem, const struct mmt_caps *caps,
-                     struct mmt_config *out)
-{
-    const struct mmt_template *last = NULL;
-    for (int i = 0; mmt_templates[i]; i++)
-        if (mmt_templates[i]->op == problem->op)
-            last = mmt_templates[i];
-    *out = (struct mmt_config){ .template = last };
-    if (problem->op == MMT_GEMM)
-        mmt_config_parse_for("naive", problem, caps, out, NULL);
-    else
-        memcpy(out->values, last->seeds[last->num_seeds - 1], sizeof out->values);
-    return !mmt_config_check_problem(out, problem, caps);
 }

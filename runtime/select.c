@@ -40,8 +40,7 @@ static bool select_range(const struct mmt_profile *profile, const mmt_problem *p
     return false;
 }
 
-/* ---- selecting ----------------------------------------------------------------------
- */
+/* ---- selecting ------------------------------------------------------------------- */
 
 static void select_entry(const struct mmt_entry *entry, const mmt_problem *problem,
                          struct mmt_selection *out)
@@ -79,11 +78,6 @@ static mmt_status fail_outside(const mmt_problem *problem, const struct mmt_caps
              mmt_text_string(&text), caps->architecture);
     mmt_text_finish(&text);
     return MMT_ERROR_UNSUPPORTED;
-}
-
-bool mmt_has_law(const mmt_problem *problem)
-{
-    return problem->op == MMT_GEMM;
 }
 
 static void select_ranked(const struct mmt_ranked *ranked, int count,

@@ -195,6 +195,11 @@ static void add_near(struct ranking *r, const struct mmt_profile *profile,
     insert(r, &next);
 }
 
+bool mmt_has_law(const mmt_problem *problem)
+{
+    return problem->op == MMT_GEMM;
+}
+
 int mmt_select_rank(const struct mmt_profile *profile, const mmt_problem *problem,
                     const struct mmt_caps *caps, const struct mmt_terms *terms,
                     struct mmt_ranked ranked[MMT_MOST_RANKED])
