@@ -41,6 +41,10 @@ const char *mmt_config_value(const struct mmt_config *config, int knob, char buf
 
 bool mmt_config_equal(const struct mmt_config *a, const struct mmt_config *b);
 
+/* Whether a list has it. */
+bool mmt_config_in(const struct mmt_config *config, const struct mmt_config *list,
+                   int count);
+
 /* The variant of a problem: with `aligned` as given. */
 struct mmt_variant mmt_variant_of(const mmt_problem *problem, bool aligned);
 

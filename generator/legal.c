@@ -109,6 +109,15 @@ bool mmt_config_equal(const struct mmt_config *a, const struct mmt_config *b)
            !memcmp(a->values, b->values, sizeof(int) * (size_t) a->template->num_knobs);
 }
 
+bool mmt_config_in(const struct mmt_config *config, const struct mmt_config *list,
+                   int count)
+{
+    for (int i = 0; i < count; i++)
+        if (mmt_config_equal(&list[i], config))
+            return true;
+    return false;
+}
+
 bool mmt_config_same_text(const struct mmt_config *a, const struct mmt_config *b)
 {
     const struct mmt_config x = mmt_config_in_text(a), y = mmt_config_in_text(b);

@@ -8,15 +8,6 @@
  * less. */
 static const double far_behind = 1.6;
 
-static bool is_listed(const struct mmt_config *config, const struct mmt_config *list,
-                      int count)
-{
-    for (int i = 0; i < count; i++)
-        if (mmt_config_equal(&list[i], config))
-            return true;
-    return false;
-}
-
 /* Starting points of the templates that suit the problem: the most promising of each,
  * then the others. */
 static int list_seeds(const mmt_problem *problem, const struct mmt_caps *caps,
@@ -28,14 +19,14 @@ static int list_seeds(const mmt_problem *problem, const struct mmt_caps *caps,
     for (int t = 0; mmt_templates[t] && count < most; t++)
         if (mmt_config_meant(mmt_templates[t], problem, caps) &&
             isfinite(mmt_select_start(mmt_templates[t], problem, caps, terms, &config)) &&
-            !is_listed(&config, out, count))
+            !mmt_config_in(&config, out, count))
             out[count++] = config;
     for (int t = 0; mmt_templates[t]; t++)
         for (int s = 0; s < mmt_templates[t]->num_seeds && count < most; s++)
             if (mmt_config_meant(mmt_templates[t], problem, caps) &&
                 mmt_seed_within(mmt_templates[t], s, problem, caps, terms, &config,
                                 &bound) &&
-                !is_listed(&config, out, count))
+                !mmt_config_in(&config, out, count))
                 out[count++] = config;
     return count;
 }
@@ -56,7 +47,7 @@ int mmt_select_candidates(const struct mmt_profile *profile, const mmt_problem *
         const struct mmt_config config =
             mmt_within_terms(&ranked[i].config, problem, caps, terms);
         if (ranked[i].seconds <= far_behind * ranked[0].seconds &&
-            !is_listed(&config, out, count))
+            !mmt_config_in(&config, out, count))
             out[count++] = config;
     }
     return num_ranked ? count : list_seeds(problem, caps, terms, out, count, most);

@@ -1,3 +1,4 @@
+/* Which problems a run tunes, and how the budget is shared among them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

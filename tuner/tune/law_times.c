@@ -143,28 +143,18 @@ static mmt_status time_kernel(struct window *w, const struct item *item, bool ve
                               double *best, mmt_error *err)
 {
     struct mmt_run *run = w->run;
-    const struct mmt_job job = {
-        .task = MMT_TASK_MEASURE,
+    struct mmt_record record;
+    struct mmt_job job = {
         .problem = item->problem,
-        .seed = (uint64_t) run->options.seed,
-        .count = 1,
         .configs = { item->config },
         .verify = { verify },
         .best_seconds = isfinite(*best) ? *best : 0,
         .budget_seconds = timing_seconds,
-        .is_short = true,
     };
-    struct mmt_event event;
     w->left--;
-    if (!mmt_pool_do(run, &job, mmt_tune_limit(run, &item->problem, *best), &event))
+    if (!mmt_tune_time_short(run, &job, mmt_tune_limit(run, &item->problem, *best),
+                             &record))
         return MMT_OK;
-    struct mmt_record record = { .problem = item->problem,
-                                 .config = item->config,
-                                 .result = event.reply.results[0],
-                                 .calibration = true };
-    if (record.result.outcome == MMT_KILLED)
-        return MMT_OK;
-    mmt_tune_judge_anew(run, &item->problem, &record.result);
     if (record.result.outcome == MMT_TIMED)
         *best = fmin(*best, record.result.time.median);
     mmt_report_law_time(run, &record);

@@ -1,3 +1,4 @@
+/* The worker processes of a run, and Ctrl-C. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>

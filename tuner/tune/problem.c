@@ -1,3 +1,4 @@
+/* The loop: propose, compile, verify and time, journal; then the finals. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

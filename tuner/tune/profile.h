@@ -13,6 +13,13 @@ mmt_status mmt_tune_open_profile(struct mmt_run *run, mmt_error *err);
 mmt_status mmt_tune_enter(struct mmt_run *run, const struct mmt_record *winner,
                           mmt_error *err);
 
+typedef bool mmt_kernel_test(const void *self, const mmt_problem *problem,
+                             const struct mmt_config *config);
+
+/* Takes out the entries and verdicts whose kernel is such, and the ranges of which one
+ * is. */
+void mmt_tune_drop(struct mmt_profile *profile, mmt_kernel_test *test, const void *self);
+
 /* Removes what --fresh kept beside the profile: the run ended whole. */
 void mmt_tune_drop_before(const struct mmt_run *run);
 

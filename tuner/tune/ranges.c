@@ -290,26 +290,15 @@ static bool measure_sample(struct ranging *r, int kernel, int sample,
 {
     const mmt_problem problem = problem_at(r, sample);
     const double best = best_at(r, sample);
-    const struct mmt_job job = {
-        .task = MMT_TASK_MEASURE,
+    struct mmt_job job = {
         .problem = problem,
-        .seed = (uint64_t) r->run->options.seed,
-        .count = 1,
         .configs = { r->kernels[kernel] },
         .verify = { is_to_be_checked(r, kernel, &problem) },
         .best_seconds = isfinite(best) ? best : 0,
         .budget_seconds = budget_seconds,
-        .is_short = true,
     };
-    struct mmt_event event;
-    if (!mmt_pool_do(r->run, &job, mmt_tune_limit(r->run, &problem, best), &event))
-        return false;
-    *record = (struct mmt_record){ .problem = problem,
-                                   .config = r->kernels[kernel],
-                                   .result = event.reply.results[0],
-                                   .calibration = true };
-    mmt_tune_judge_anew(r->run, &problem, &record->result);
-    return record->result.outcome != MMT_KILLED;
+    return mmt_tune_time_short(r->run, &job, mmt_tune_limit(r->run, &problem, best),
+                               record);
 }
 
 /* *again: the time was disturbed. */

@@ -1,3 +1,4 @@
+/* What a device reaches, and times that cannot be. */
 #include <stdio.h>
 
 #include "tuner/tune/roofline.h"
@@ -71,6 +72,24 @@ void mmt_tune_judge_anew(struct mmt_run *run, const mmt_problem *problem,
     if (mmt_tune_is_exceeded(run, problem, result))
         mmt_tune_probe(run);
     mmt_tune_judge(run, problem, result);
+}
+
+bool mmt_tune_time_short(struct mmt_run *run, struct mmt_job *job, double limit,
+                         struct mmt_record *out)
+{
+    struct mmt_event event;
+    job->task = MMT_TASK_MEASURE;
+    job->seed = (uint64_t) run->options.seed;
+    job->count = 1;
+    job->is_short = true;
+    if (!mmt_pool_do(run, job, limit, &event))
+        return false;
+    *out = (struct mmt_record){ .problem = job->problem,
+                                .config = job->configs[0],
+                                .result = event.reply.results[0],
+                                .calibration = true };
+    mmt_tune_judge_anew(run, &job->problem, &out->result);
+    return out->result.outcome != MMT_KILLED;
 }
 
 static bool cannot_be(const void *self, const struct mmt_record *record, char *why,

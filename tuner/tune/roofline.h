@@ -28,6 +28,12 @@ void mmt_tune_judge(const struct mmt_run *run, const mmt_problem *problem,
 void mmt_tune_judge_anew(struct mmt_run *run, const mmt_problem *problem,
                          struct mmt_result *result);
 
+/* Times one kernel with few samples, beside any goal's finals, and judges the time. The
+ * job says of what, with which checks, and for how many seconds. False where nothing came
+ * of it. */
+bool mmt_tune_time_short(struct mmt_run *run, struct mmt_job *job, double limit,
+                         struct mmt_record *out);
+
 /* Takes out of the journal what an earlier run cannot have measured, and notes that. */
 void mmt_tune_judge_journal(struct mmt_run *run);
 

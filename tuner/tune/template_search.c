@@ -1,3 +1,4 @@
+/* A problem's templates, each a space of its own to search. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,35 +1,13 @@
 /* One run of the tuner, for the verb `tune`; `regret` and `verify` use pieces of it. A
- * file uses those of lower floors alone. From the ground up:
+ * file uses those of lower floors alone:
  *
- *   state.c    what a run knows: goals, profile, counts; struct mmt_run
- *   built.c    what is compiled already, for other problems too
- *
- *   pool.c     the worker processes, and Ctrl-C
- *   messages.c what is said
- *   profile.c  what is written
- *   template_search.c  a problem's templates, each a space of its own to search
- *
- *   compiled.c what compilers are given, and what of it promises most
- *   fit.c      what a run's times teach its profile
- *   machine_fault.c  whether the machine is at fault, not the kernels
- *   messages_verdicts.c  what is said of programs' calls
- *   recorded.c problems that programs computed, as goals and ranges
- *   roofline.c what a device reaches, and times that cannot be
- *   yardstick.c  the vendor's library beside winners
- *
- *   finals.c   the best against each other, twice
- *   goals.c    which problems, and how the budget is shared among them
- *   law_times.c  what corrects the law of time, on many shapes
- *   summary.c  what is said at the end
- *
- *   problem.c  the loop: propose, compile, verify and time, journal
- *   whole_verify.c  whole verification, before a kernel enters the profile
- *
- *   goal.c     one goal, from its search to its entry
- *   ranges.c   the best on many m of a range, and which of them serve it
- *   verdicts.c whether ours or a program's library is faster on its calls
- *
- *   run.c      the run from beginning to end */
+ *   run
+ *   goal  ranges  verdicts
+ *   problem  whole_verify
+ *   finals  goals  law_times  summary
+ *   compiled  fit  machine_fault  messages_verdicts  recorded  roofline  yardstick
+ *   messages  pool  profile  template_search
+ *   built  state */
 #ifndef MMT_TUNER_TUNE_TUNE_H
 #define MMT_TUNER_TUNE_TUNE_H
 

@@ -150,14 +150,6 @@ static bool is_allowed(const struct mmt_run *run, const struct question *q,
            mmt_journal_whole(run->files.journal, problem, config) != MMT_WHOLE_WRONG;
 }
 
-static bool is_listed(const struct mmt_config *config, const struct mmt_config *list,
-                      int count)
-{
-    while (count > 0 && !mmt_config_equal(&list[count - 1], config))
-        count--;
-    return count > 0;
-}
-
 static bool is_new(const struct mmt_run *run, const struct question *q,
                    const struct mmt_config *config)
 {
@@ -186,7 +178,7 @@ static int list_promising(const struct mmt_run *run, const struct question *q,
             found++;
     int count = 0;
     for (int i = 0; i < found; i++)
-        if (is_new(run, q, &all[i]) && !is_listed(&all[i], out, count))
+        if (is_new(run, q, &all[i]) && !mmt_config_in(&all[i], out, count))
             out[count++] = all[i];
     return count;
 }
@@ -201,23 +193,12 @@ static mmt_status time_promising(struct mmt_run *run, const struct question *q,
     mmt_status status = MMT_OK;
     mmt_tune_build(run, problem, configs, count, end_of(run));
     for (int i = 0; i < count && !status && !is_over(run); i++) {
-        const struct mmt_job job = { .task = MMT_TASK_MEASURE,
-                                     .problem = *problem,
-                                     .seed = (uint64_t) run->options.seed,
-                                     .count = 1,
-                                     .configs = { configs[i] },
-                                     .verify = { true },
-                                     .budget_seconds = promising_seconds,
-                                     .is_short = true };
-        struct mmt_event event;
-        if (!mmt_pool_do(run, &job, limit_for(run, &job), &event))
-            continue;
-        struct mmt_record record = { .problem = *problem,
-                                     .config = configs[i],
-                                     .result = event.reply.results[0],
-                                     .calibration = true };
-        mmt_tune_judge_anew(run, problem, &record.result);
-        if (record.result.outcome != MMT_KILLED)
+        struct mmt_record record;
+        struct mmt_job job = { .problem = *problem,
+                               .configs = { configs[i] },
+                               .verify = { true },
+                               .budget_seconds = promising_seconds };
+        if (mmt_tune_time_short(run, &job, limit_for(run, &job), &record))
             status = mmt_tune_note_result(run, &record, err);
     }
     return status;
