@@ -158,8 +158,7 @@ bool mmt_config_default(const mmt_problem *problem, const struct mmt_caps *caps,
 bool mmt_config_last(const mmt_problem *problem, const struct mmt_caps *caps,
                      struct mmt_config *out);
 
-/* ---- space: all configurations of a template ----------------------------------------
- */
+/* ---- space: all configurations of a template ------------------------------------- */
 
 /* Product of the knobs' numbers of values: legal or not. */
 uint64_t mmt_space_size(const struct mmt_template *template);
@@ -169,8 +168,7 @@ void mmt_space_at(const struct mmt_template *template, uint64_t index,
                   struct mmt_config *out);
 uint64_t mmt_space_index(const struct mmt_config *config);
 
-/* ---- names of earlier versions (aliases.c) ------------------------------------------
- */
+/* ---- names of earlier versions (aliases.c) --------------------------------------- */
 
 /* Today's name of a template, of a template's knob, of a knob's value: the same string
  * where it never had another one. Values of the knob are *scale times what they were. */
@@ -179,8 +177,7 @@ const char *mmt_alias_knob(const struct mmt_template *template, const char *name
                            int *scale);
 const char *mmt_alias_value(const char *knob, const char *value);
 
-/* ---- emit: the source text -----------------------------------------------------------
- */
+/* ---- emit: the source text ------------------------------------------------------- */
 
 /* The whole text of one configuration: prelude, definitions, kernel file, with #line so
  * that a compiler's error names the file that a person has open. It compiles outside

@@ -4,8 +4,7 @@
 
 #include "runtime/runtime.h"
 
-/* ---- within the terms (select_terms.c) ----------------------------------------------
- */
+/* ---- within the terms (select_terms.c) ------------------------------------------- */
 
 /* With fewer splits of k where the terms leave less workspace. */
 struct mmt_config mmt_within_terms(const struct mmt_config *config,
@@ -22,8 +21,7 @@ bool mmt_bind_within(const struct mmt_config *config, const mmt_problem *problem
 bool mmt_is_usable(const struct mmt_config *config, const mmt_problem *problem,
                    const struct mmt_caps *caps, const struct mmt_terms *terms);
 
-/* ---- the nearest shape that was tuned (select_near.c) --------------------------------
- */
+/* ---- the nearest shape that was tuned (select_near.c) ---------------------------- */
 
 /* The entry of the nearest shape that was tuned here and is usable, of those not as far
  * away as `within`, in squared octaves; NULL where there is none. */
@@ -32,8 +30,7 @@ const struct mmt_entry *mmt_find_nearest(const struct mmt_profile *profile,
                                          const struct mmt_caps *caps,
                                          const struct mmt_terms *terms, double within);
 
-/* ---- where nothing is ranked (select_default.c) --------------------------------------
- */
+/* ---- where nothing is ranked (select_default.c) ---------------------------------- */
 
 /* A template's starting point within the terms, and what it is bound to; false where it
  * does not serve the problem. */

@@ -43,8 +43,7 @@ static inline const char *mmt_gemm_check_device(int x, int y, size_t shared,
     return NULL;
 }
 
-/* ---- blocks that share a tile of C, as tiles.h has it: the knob SPLIT_K -----
- */
+/* ---- blocks that share a tile of C, as tiles.h has it: the knob SPLIT_K ---------- */
 
 /* `seen`: what sources see at most; `left`: the first of the values, a 0, leaves the
  * number to the problem. */
