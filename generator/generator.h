@@ -85,9 +85,6 @@ struct mmt_config mmt_config_within(const struct mmt_config *config,
                                     const mmt_problem *problem,
                                     const struct mmt_caps *caps, size_t workspace);
 
-/* Whether a number that the launch counts is auto. */
-bool mmt_config_leaves_count(const struct mmt_config *config, int knob);
-
 /* NULL if the device can run this configuration for this variant, else one sentence why
  * not: type, dialect, f64, then what the template says. What is auto is as
  * for a C of one element. */

@@ -97,7 +97,8 @@ void mmt_config_launch(const struct mmt_config *config, const mmt_problem *probl
     config->template->launch(resolved.values, problem, caps, out);
 }
 
-bool mmt_config_leaves_count(const struct mmt_config *config, int knob)
+/* Whether a number that the launch counts is auto. */
+static bool leaves_count(const struct mmt_config *config, int knob)
 {
     const struct mmt_knob *k = &config->template->knobs[knob];
     return k->launch_time && k->automatic && config->values[knob] == k->values[0];
@@ -142,7 +143,7 @@ struct mmt_config mmt_config_within(const struct mmt_config *config,
     const struct mmt_config resolved = mmt_config_resolve(config, problem, caps);
     for (int i = 0; i < config->template->num_knobs; i++) {
         const struct mmt_knob *knob = &config->template->knobs[i];
-        int place = mmt_config_leaves_count(config, i) ? knob->num_values : 0;
+        int place = leaves_count(config, i) ? knob->num_values : 0;
         while (--place > 0 && workspace_of(&less, problem, caps) > workspace)
             if (knob->values[place] < resolved.values[i])
                 less.values[i] = knob->values[place];

@@ -25,21 +25,6 @@ void mmt_json_warn(struct mmt_text *warnings, const char *format, ...)
         mmt_text_add(warnings, "more was left out than is listed here\n");
 }
 
-json_t *mmt_json_string(const char *bytes)
-{
-    json_t *string = json_string(bytes);
-    if (string)
-        return string;
-
-    char *copy = strdup(bytes);
-    for (char *c = copy; c && *c; c++)
-        if ((unsigned char) *c >= 0x80)
-            *c = '?';
-    string = copy ? json_string(copy) : NULL;
-    free(copy);
-    return string;
-}
-
 /* ---- text ------------------------------------------------------------------------ */
 
 static mmt_status read_string(const struct mmt_place *at, void *to)
@@ -60,9 +45,20 @@ static mmt_status read_string(const struct mmt_place *at, void *to)
     return MMT_OK;
 }
 
-static json_t *write_string(const struct mmt_place *at, const void *from)
+/* From bytes that a driver gave: what is not UTF-8 becomes '?'. */
+static json_t *write_string(const struct mmt_place *at, const void *bytes)
 {
-    return mmt_json_string(from);
+    json_t *string = json_string(bytes);
+    if (string)
+        return string;
+
+    char *copy = strdup(bytes);
+    for (char *c = copy; c && *c; c++)
+        if ((unsigned char) *c >= 0x80)
+            *c = '?';
+    string = copy ? json_string(copy) : NULL;
+    free(copy);
+    return string;
 }
 
 static mmt_status read_digits(const struct mmt_place *at, void *to)

@@ -132,9 +132,6 @@ json_t *mmt_write_trees(const struct mmt_place *at, const void *from);
 /* A value as JSON on one line, shortened to fit and without control characters. */
 void mmt_json_show(const json_t *value, char *out, size_t size);
 
-/* A string from bytes that a driver gave: what is not UTF-8 becomes '?'. */
-json_t *mmt_json_string(const char *bytes);
-
 /* Adds one sentence to the warnings, unless there are very many already. */
 __attribute__((format(printf, 2, 3))) void mmt_json_warn(struct mmt_text *warnings,
                                                          const char *format, ...);

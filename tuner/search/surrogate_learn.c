@@ -41,7 +41,8 @@ static void apply_scales(struct mmt_surrogate *s)
     s->noise = exp(scale[2 * s->dimensions + 1]);
 }
 
-void mmt_surrogate_forget(struct mmt_surrogate *s)
+/* As before anything is learned. */
+static void reset_scales(struct mmt_surrogate *s)
 {
     for (int i = 0; i < 2 * s->dimensions + 2; i++)
         s->scales[i] = usual_of(s, i);
@@ -60,7 +61,7 @@ struct mmt_surrogate *mmt_surrogate_create(int dimensions)
         mmt_surrogate_free(s);
         return NULL;
     }
-    mmt_surrogate_forget(s);
+    reset_scales(s);
     return s;
 }
 
