@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 /* ---- what is stored -------------------------------------------------------------- */
 
 static void product_stored(const mmt_problem *p, struct mmt_stored out[3])
@@ -305,6 +307,21 @@ bool mmt_op_needs(const mmt_problem *problem, enum mmt_which operand, double alp
 }
 
 /* ---- plain problems -------------------------------------------------------------- */
+
+void mmt_problem_init(mmt_problem *out, size_t size, mmt_op op, mmt_type type, int64_t m,
+                      int64_t n, int64_t k)
+{
+    const mmt_problem problem = {
+        .op = op,
+        .type = type,
+        .m = m,
+        .n = n,
+        .k = k,
+        .batch = 1,
+        .out = (unsigned) type < MMT_NUM_TYPES ? mmt_type_own_output(type) : MMT_F32,
+    };
+    mmt_struct_fill(out, size, &problem, sizeof problem);
+}
 
 static mmt_problem plain(mmt_op op, mmt_type type, int64_t m, int64_t n, int64_t k)
 {

@@ -283,21 +283,6 @@ mmt_problem mmt_problem_fold(const mmt_problem *problem)
     return p;
 }
 
-void mmt_problem_init(mmt_problem *out, size_t size, mmt_op op, mmt_type type, int64_t m,
-                      int64_t n, int64_t k)
-{
-    const mmt_problem problem = {
-        .op = op,
-        .type = type,
-        .m = m,
-        .n = n,
-        .k = k,
-        .batch = 1,
-        .out = (unsigned) type < MMT_NUM_TYPES ? mmt_type_own_output(type) : MMT_F32,
-    };
-    mmt_struct_fill(out, size, &problem, sizeof problem);
-}
-
 mmt_problem mmt_problem_with_m(const mmt_problem *problem, int64_t m)
 {
     mmt_problem other = *problem;

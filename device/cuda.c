@@ -7,71 +7,8 @@
 #include <mmtune/cuda.h>
 
 #include "device/cuda_internal.h"
-#include "device/library.h"
 #include "device/nvml.h"
 #include "device/nvrtc.h"
-
-static const struct mmt_symbol symbols[] = {
-#define FN(name)       { #name, offsetof(struct mmt_cuda_functions, name), false },
-#define OPTIONAL(name) { #name, offsetof(struct mmt_cuda_functions, name), true },
-#include "device/cuda.fn"
-#undef FN
-#undef OPTIONAL
-};
-
-/* ---- the driver ------------------------------------------------------------------ */
-
-/* Written once, by load_driver. */
-struct mmt_cuda_functions mmt_cu;
-static struct {
-    bool found;       /* the library is there */
-    CUresult started; /* what cuInit said */
-    int version;      /* 1000 * major + 10 * minor */
-} driver;
-
-static void load_driver(void)
-{
-    char why[256];
-    size_t count = sizeof(symbols) / sizeof(symbols[0]);
-    driver.found = mmt_library_open("libcuda.so.1", symbols, count, &mmt_cu, why);
-    if (!driver.found)
-        return;
-    driver.started = mmt_cu.cuInit(0);
-    mmt_cu.cuDriverGetVersion(&driver.version);
-}
-
-int mmt_cuda_driver_version(void)
-{
-    return driver.version;
-}
-
-static void open_driver(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load_driver);
-}
-
-mmt_status mmt_cuda_fail(mmt_error *err, const char *what, CUresult result)
-{
-    const char *name = NULL, *text = NULL;
-    mmt_cu.cuGetErrorName(result, &name);
-    mmt_cu.cuGetErrorString(result, &text);
-    return mmt_fail_native(
-        err, result == CUDA_ERROR_OUT_OF_MEMORY ? MMT_ERROR_MEMORY : MMT_ERROR_DEVICE,
-        (int) result, "CUDA could not %s: %s (%s)", what, text ? text : "unknown error",
-        name ? name : "no name");
-}
-
-static mmt_status start_driver(mmt_error *err)
-{
-    open_driver();
-    if (!driver.found)
-        return mmt_fail(err, MMT_ERROR_NOT_FOUND,
-                        "NVIDIA's driver library libcuda.so.1 is not on this machine");
-    if (driver.started != CUDA_SUCCESS)
-        return mmt_cuda_fail(err, "start", driver.started);
-    return MMT_OK;
-}
 
 /* ---- what a device can do -------------------------------------------------------- */
 
@@ -136,7 +73,7 @@ static void print_driver(char out[64])
         fclose(file);
     }
     snprintf(out, 64, "%s%sCUDA %d.%d", version, version[0] ? ", " : "",
-             driver.version / 1000, driver.version % 1000 / 10);
+             mmt_cuda_driver_version() / 1000, mmt_cuda_driver_version() % 1000 / 10);
 }
 
 /* As nvidia-smi prints it, without "GPU-". */
@@ -227,10 +164,9 @@ static mmt_status cuda_list(struct mmt_device_info **list, size_t *count,
 {
     int devices = 0;
     mmt_error why = { 0 };
-    open_driver();
-    if (!driver.found || driver.started == CUDA_ERROR_NO_DEVICE)
+    if (!mmt_cuda_has_devices())
         return MMT_OK;
-    if (start_driver(&why) != MMT_OK) {
+    if (mmt_cuda_start_driver(&why) != MMT_OK) {
         if (notes)
             mmt_text_addf(notes, "%s\n", why.text);
         return MMT_OK;
@@ -247,7 +183,7 @@ static mmt_status cuda_list(struct mmt_device_info **list, size_t *count,
 static mmt_status find_device(int ordinal, CUdevice *out, mmt_error *err)
 {
     int devices = 0;
-    mmt_status status = start_driver(err);
+    mmt_status status = mmt_cuda_start_driver(err);
     if (status != MMT_OK)
         return status;
     mmt_cu.cuDeviceGetCount(&devices);

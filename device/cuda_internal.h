@@ -19,6 +19,12 @@ struct mmt_cuda_functions {
 };
 extern struct mmt_cuda_functions mmt_cu;
 
+/* Opens the driver, once a process. Whether it is there, and has devices or fails. */
+bool mmt_cuda_has_devices(void);
+
+/* The same; why it cannot be used. */
+mmt_status mmt_cuda_start_driver(mmt_error *err);
+
 /* The version of CUDA that the driver is for, 1000 * major + 10 * minor. */
 int mmt_cuda_driver_version(void);
 

@@ -66,8 +66,7 @@ struct mmt_pitched {
     size_t count, bytes, device_step, host_step;
 };
 
-/* ---- building -------------------------------------------------------------------------
- */
+/* ---- building -------------------------------------------------------------------- */
 
 /* What a compiler made: a cubin, PTX or an OpenCL binary. `data` is malloc'ed. */
 struct mmt_binary {
@@ -137,8 +136,7 @@ unsigned mmt_function_resident(struct mmt_function *function);
  * kernel has shared memory, or it has no say in it. */
 void mmt_functions_set_carveout(struct mmt_function *const *functions, int count);
 
-/* ---- launching ------------------------------------------------------------------------
- */
+/* ---- launching ------------------------------------------------------------------- */
 
 /* A batch of matrices in memory, for TMA. Rows and matrices step by multiples
  * of 16 bytes, and the first begins at one. */
@@ -211,8 +209,7 @@ mmt_status mmt_function_launch(struct mmt_function *function, const unsigned gri
                                unsigned order, mmt_queue queue, struct mmt_events *events,
                                mmt_error *err);
 
-/* ---- timing ---------------------------------------------------------------------------
- */
+/* ---- timing ---------------------------------------------------------------------- */
 
 /* A point in a queue's life. Two of them bracket work; `mmt_mark_seconds` waits for the
  * later one and gives the device's own time between them. The queue must have been made

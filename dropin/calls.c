@@ -91,7 +91,7 @@ struct mmt_slot *mmt_calls_slot(struct mmt_calls *calls, const struct mmt_call *
     if (!calls || atomic_load_explicit(&calls->silent, memory_order_relaxed))
         return NULL;
     if (atomic_load_explicit(&calls->orphan, memory_order_acquire) &&
-        !mmt_calls_adopt(calls))
+        !calls->adopt(calls))
         return NULL;
     struct mmt_slot *slot = look_up(calls, call, hash, NULL, &vacant);
     struct mmt_slot *made = !slot && vacant ? take_slot(calls, call) : NULL;

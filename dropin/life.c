@@ -25,8 +25,7 @@ static struct {
  */
 static _Thread_local int opening __attribute__((tls_model("initial-exec")));
 
-/* ---- the end of the process ----------------------------------------------------------
- */
+/* ---- the end of the process ------------------------------------------------------ */
 
 /* Nothing is taken over from now on. */
 static void withdraw_plans(struct mmt_calls *calls)
@@ -103,8 +102,7 @@ int __cxa_atexit(void (*function)(void *), void *argument, void *object)
     return status;
 }
 
-/* ---- children ------------------------------------------------------------------------
- */
+/* ---- children -------------------------------------------------------------------- */
 
 static void before_fork(void)
 {
@@ -139,7 +137,7 @@ static bool count_anew(struct mmt_calls *calls)
     return calls->counts;
 }
 
-bool mmt_calls_adopt(struct mmt_calls *calls)
+static bool adopt(struct mmt_calls *calls)
 {
     pthread_mutex_lock(&all.lock);
     if (atomic_load(&calls->orphan) && !count_anew(calls))
@@ -149,8 +147,7 @@ bool mmt_calls_adopt(struct mmt_calls *calls)
     return !atomic_load(&calls->silent);
 }
 
-/* ---- the beginning -------------------------------------------------------------------
- */
+/* ---- the beginning --------------------------------------------------------------- */
 
 /* No signal of the program is handled in the keeper's thread. */
 static bool start_keeper(struct mmt_calls *calls)
@@ -233,6 +230,7 @@ struct mmt_calls *mmt_calls_start(const struct mmt_calls_of *of,
     snprintf(calls->library, sizeof calls->library, "%s", of->library);
     snprintf(calls->path, sizeof calls->path, "%s", of->path);
     calls->options = *options;
+    calls->adopt = adopt;
     sem_init(&calls->wake, 0, 0);
     sem_init(&calls->done, 0, 0);
     watch();

@@ -12,8 +12,7 @@
 
 #include "dropin/table.h"
 
-/* ---- a list of numbers ---------------------------------------------------------------
- */
+/* ---- a list of numbers ----------------------------------------------------------- */
 
 struct numbers {
     uint64_t *list;
@@ -59,8 +58,7 @@ static struct {
 
 static _Thread_local int depth __attribute__((tls_model("initial-exec")));
 
-/* ---- objects -------------------------------------------------------------------------
- */
+/* ---- objects --------------------------------------------------------------------- */
 
 static int list_object(struct dl_phdr_info *object, size_t size, void *context)
 {
@@ -87,8 +85,7 @@ static bool is_of_ours(const struct sigaction *action)
     return address > (uintptr_t) SIG_IGN && dl_iterate_phdr(covers, &address);
 }
 
-/* ---- threads -------------------------------------------------------------------------
- */
+/* ---- threads --------------------------------------------------------------------- */
 
 static bool read_thread(long thread, const char *file, char *text, size_t size)
 {
@@ -161,8 +158,7 @@ bool mmt_only_ours_left(void)
     return ours && all.count > 0;
 }
 
-/* ---- a step --------------------------------------------------------------------------
- */
+/* ---- a step ---------------------------------------------------------------------- */
 
 void mmt_step_begin(struct mmt_step *step)
 {

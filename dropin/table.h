@@ -58,6 +58,9 @@ struct mmt_calls {
     bool is_child;      /* such a child: it counts, and serves nothing */
     atomic_bool stopping;
     sem_t wake, done; /* the keeper's: to look again; has ended */
+    /* Of an orphan: makes the table anew, which then counts; false where that cannot be
+     * done. Never NULL. */
+    bool (*adopt)(struct mmt_calls *calls);
 };
 
 /* Opens the device, in the keeper's thread or ahead of it; NULL, and all calls pass,
@@ -67,15 +70,7 @@ mmt_device *mmt_keeper_open(struct mmt_calls *calls);
 /* The keeper's thread; its argument is the struct mmt_calls. */
 void *mmt_keeper_run(void *calls);
 
-/* ---- life.c ---------------------------------------------------------------------------
- */
-
-/* In a child of the process that began: makes the table anew, which then counts. False
- * where that cannot be done. */
-bool mmt_calls_adopt(struct mmt_calls *calls);
-
-/* ---- own.c: what is ours in the process ----------------------------------------------
- */
+/* ---- own.c: what is ours in the process ------------------------------------------ */
 
 /* Around each step that goes into a driver, in the thread that takes it. A driver may
  * answer signals, begin threads and set variables: what the objects that were loaded in

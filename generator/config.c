@@ -202,8 +202,17 @@ mmt_status mmt_config_parse_for(const char *string, const mmt_problem *problem,
     return status;
 }
 
-bool mmt_config_equal(const struct mmt_config *a, const struct mmt_config *b)
+bool mmt_config_last(const mmt_problem *problem, const struct mmt_caps *caps,
+                     struct mmt_config *out)
 {
-    return a->template == b->template &&
-           !memcmp(a->values, b->values, sizeof(int) * (size_t) a->template->num_knobs);
+    const struct mmt_template *last = NULL;
+    for (int i = 0; mmt_templates[i]; i++)
+        if (mmt_templates[i]->op == problem->op)
+            last = mmt_templates[i];
+    *out = (struct mmt_config){ .template = last };
+    if (problem->op == MMT_GEMM)
+        mmt_config_parse_for("naive", problem, caps, out, NULL);
+    else
+        memcpy(out->values, last->seeds[last->num_seeds - 1], sizeof out->values);
+    return !mmt_config_check_problem(out, problem, caps);
 }

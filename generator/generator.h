@@ -41,6 +41,10 @@ const char *mmt_config_value(const struct mmt_config *config, int knob, char buf
 
 bool mmt_config_equal(const struct mmt_config *a, const struct mmt_config *b);
 
+/* Whether a list has it. */
+bool mmt_config_in(const struct mmt_config *config, const struct mmt_config *list,
+                   int count);
+
 /* The variant of a problem: with `aligned` as given. */
 struct mmt_variant mmt_variant_of(const mmt_problem *problem, bool aligned);
 
@@ -80,9 +84,6 @@ void mmt_config_launch(const struct mmt_config *config, const mmt_problem *probl
 struct mmt_config mmt_config_within(const struct mmt_config *config,
                                     const mmt_problem *problem,
                                     const struct mmt_caps *caps, size_t workspace);
-
-/* Whether a number that the launch counts is auto. */
-bool mmt_config_leaves_count(const struct mmt_config *config, int knob);
 
 /* NULL if the device can run this configuration for this variant, else one sentence why
  * not: type, dialect, f64, then what the template says. What is auto is as
@@ -154,8 +155,7 @@ bool mmt_config_default(const mmt_problem *problem, const struct mmt_caps *caps,
 bool mmt_config_last(const mmt_problem *problem, const struct mmt_caps *caps,
                      struct mmt_config *out);
 
-/* ---- space: all configurations of a template ----------------------------------------
- */
+/* ---- space: all configurations of a template ------------------------------------- */
 
 /* Product of the knobs' numbers of values: legal or not. */
 uint64_t mmt_space_size(const struct mmt_template *template);
@@ -165,8 +165,7 @@ void mmt_space_at(const struct mmt_template *template, uint64_t index,
                   struct mmt_config *out);
 uint64_t mmt_space_index(const struct mmt_config *config);
 
-/* ---- names of earlier versions (aliases.c) ------------------------------------------
- */
+/* ---- names of earlier versions (aliases.c) --------------------------------------- */
 
 /* Today's name of a template, of a template's knob, of a knob's value: the same string
  * where it never had another one. Values of the knob are *scale times what they were. */
@@ -175,8 +174,7 @@ const char *mmt_alias_knob(const struct mmt_template *template, const char *name
                            int *scale);
 const char *mmt_alias_value(const char *knob, const char *value);
 
-/* ---- emit: the source text -----------------------------------------------------------
- */
+/* ---- emit: the source text ------------------------------------------------------- */
 
 /* The whole text of one configuration: prelude, definitions, kernel file, with #line so
  * that a compiler's error names the file that a person has open. It compiles outside

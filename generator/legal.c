@@ -97,10 +97,26 @@ void mmt_config_launch(const struct mmt_config *config, const mmt_problem *probl
     config->template->launch(resolved.values, problem, caps, out);
 }
 
-bool mmt_config_leaves_count(const struct mmt_config *config, int knob)
+/* Whether a number that the launch counts is auto. */
+static bool leaves_count(const struct mmt_config *config, int knob)
 {
     const struct mmt_knob *k = &config->template->knobs[knob];
     return k->launch_time && k->automatic && config->values[knob] == k->values[0];
+}
+
+bool mmt_config_equal(const struct mmt_config *a, const struct mmt_config *b)
+{
+    return a->template == b->template &&
+           !memcmp(a->values, b->values, sizeof(int) * (size_t) a->template->num_knobs);
+}
+
+bool mmt_config_in(const struct mmt_config *config, const struct mmt_config *list,
+                   int count)
+{
+    for (int i = 0; i < count; i++)
+        if (mmt_config_equal(&list[i], config))
+            return true;
+    return false;
 }
 
 bool mmt_config_same_text(const struct mmt_config *a, const struct mmt_config *b)
@@ -127,7 +143,7 @@ struct mmt_config mmt_config_within(const struct mmt_config *config,
     const struct mmt_config resolved = mmt_config_resolve(config, problem, caps);
     for (int i = 0; i < config->template->num_knobs; i++) {
         const struct mmt_knob *knob = &config->template->knobs[i];
-        int place = mmt_config_leaves_count(config, i) ? knob->num_values : 0;
+        int place = leaves_count(config, i) ? knob->num_values : 0;
         while (--place > 0 && workspace_of(&less, problem, caps) > workspace)
             if (knob->values[place] < resolved.values[i])
                 less.values[i] = knob->values[place];
@@ -336,19 +352,4 @@ bool mmt_config_default(const mmt_problem *problem, const struct mmt_caps *caps,
         if (first_legal_seed(mmt_templates[i], problem, caps, out))
             return true;
     return false;
-}
-
-bool mmt_config_last(const mmt_problem *problem, const struct mmt_caps *caps,
-                     struct mmt_config *out)
-{
-    const struct mmt_template *last = NULL;
-    for (int i = 0; mmt_templates[i]; i++)
-        if (mmt_templates[i]->op == problem->op)
-            last = mmt_templates[i];
-    *out = (struct mmt_config){ .template = last };
-    if (problem->op == MMT_GEMM)
-        mmt_config_parse_for("naive", problem, caps, out, NULL);
-    else
-        memcpy(out->values, last->seeds[last->num_seeds - 1], sizeof out->values);
-    return !mmt_config_check_problem(out, problem, caps);
 }

@@ -145,8 +145,8 @@ static void print_foreign(const struct mmt_profile *all, const struct mmt_caps *
     mmt_text_finish(&text);
 }
 
-const char *mmt_bundled_foreign(const struct mmt_profile *profile,
-                                const struct mmt_caps *caps, char buffer[512])
+static const char *foreign_bundle(const struct mmt_profile *profile,
+                                  const struct mmt_caps *caps, char buffer[512])
 {
     enum suits found = OF_THIS;
     if (profile->bundle)
@@ -161,6 +161,19 @@ const char *mmt_bundled_foreign(const struct mmt_profile *profile,
              !mmt_caps_differ(&profile->caps, caps, buffer))
         snprintf(buffer, 512, "the bundle has kernels for %.100s, and this one is %.100s",
                  profile->caps.name, caps->name);
+    return buffer;
+}
+
+const char *mmt_profile_foreign(const struct mmt_profile *profile,
+                                const struct mmt_caps *caps, char buffer[512])
+{
+    if (profile->bundle || profile->kernels.bundle)
+        return foreign_bundle(profile, caps, buffer);
+    if (!*profile->citation)
+        return mmt_caps_foreign(&profile->caps, caps, buffer);
+    snprintf(buffer, 512,
+             "the profile holds published figures for %s, which nothing executes",
+             profile->caps.name);
     return buffer;
 }
 

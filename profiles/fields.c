@@ -27,56 +27,6 @@ void mmt_json_warn(struct mmt_text *warnings, const char *format, ...)
         mmt_text_add(warnings, "more was left out than is listed here\n");
 }
 
-/* UTF-8 may be cut in the middle: a character's rest is taken off with it. */
-static void shorten_text(char *text, size_t limit)
-{
-    if (strlen(text) <= limit)
-        return;
-    size_t end = limit - 3;
-    while (end > 0 && ((unsigned char) text[end] & 0xc0) == 0x80)
-        end--;
-    strcpy(text + end, "...");
-}
-
-void mmt_json_show(const json_t *value, char *out, size_t size)
-{
-    if (json_is_object(value) || json_is_array(value)) {
-        snprintf(out, size, "%s", json_is_object(value) ? "an object" : "an array");
-        return;
-    }
-    char *dump = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
-    if (dump)
-        shorten_text(dump, size - 1);
-    snprintf(out, size, "%s", dump ? dump : "?");
-    free(dump);
-    for (char *c = out; *c; c++)
-        if (mmt_text_is_control(*c))
-            *c = '?';
-}
-
-json_t *mmt_json_string(const char *bytes)
-{
-    json_t *string = json_string(bytes);
-    if (string)
-        return string;
-
-    char *copy = strdup(bytes);
-    for (char *c = copy; c && *c; c++)
-        if ((unsigned char) *c >= 0x80)
-            *c = '?';
-    string = copy ? json_string(copy) : NULL;
-    free(copy);
-    return string;
-}
-
-mmt_status mmt_place_wrong(const struct mmt_place *at, const char *right)
-{
-    char shown[64];
-    mmt_json_show(at->value, shown, sizeof shown);
-    return mmt_fail(at->err, MMT_ERROR_FORMAT, "%s is %s; it must be %s", at->path, shown,
-                    right);
-}
-
 /* ---- text ------------------------------------------------------------------------ */
 
 static mmt_status read_string(const struct mmt_place *at, void *to)
@@ -97,9 +47,20 @@ static mmt_status read_string(const struct mmt_place *at, void *to)
     return MMT_OK;
 }
 
-static json_t *write_string(const struct mmt_place *at, const void *from)
+/* From bytes that a driver gave: what is not UTF-8 becomes '?'. */
+static json_t *write_string(const struct mmt_place *at, const void *bytes)
 {
-    return mmt_json_string(from);
+    json_t *string = json_string(bytes);
+    if (string)
+        return string;
+
+    char *copy = strdup(bytes);
+    for (char *c = copy; c && *c; c++)
+        if ((unsigned char) *c >= 0x80)
+            *c = '?';
+    string = copy ? json_string(copy) : NULL;
+    free(copy);
+    return string;
 }
 
 static mmt_status read_digits(const struct mmt_place *at, void *to)

@@ -68,14 +68,11 @@ mmt_status mmt_profile_append(void *array, size_t *count, const void *item, size
 mmt_status mmt_profile_name_layer(struct mmt_profile *profile, const char *path,
                                   mmt_error *err);
 
-/* mmt_caps_foreign by multiprocessors and memory alone; and mmt_profile_foreign of a
- * bundle. */
+/* mmt_caps_foreign by multiprocessors and memory alone. */
 const char *mmt_caps_differ(const struct mmt_caps *made_on, const struct mmt_caps *caps,
                             char buffer[512]);
-const char *mmt_bundled_foreign(const struct mmt_profile *profile,
-                                const struct mmt_caps *caps, char buffer[512]);
 
-/* Of profile.c alone. NULL where memory is exhausted. */
+/* Of life.c alone. NULL where memory is exhausted. */
 struct mmt_learned *mmt_learned_create(void);
 void mmt_learned_free(struct mmt_learned *learned);
 
@@ -134,9 +131,6 @@ json_t *mmt_write_trees(const struct mmt_place *at, const void *from);
 
 /* A value as JSON on one line, shortened to fit and without control characters. */
 void mmt_json_show(const json_t *value, char *out, size_t size);
-
-/* A string from bytes that a driver gave: what is not UTF-8 becomes '?'. */
-json_t *mmt_json_string(const char *bytes);
 
 /* Adds one sentence to the warnings, unless there are very many already. */
 __attribute__((format(printf, 2, 3))) void mmt_json_warn(struct mmt_text *warnings,

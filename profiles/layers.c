@@ -67,8 +67,7 @@ static mmt_status add_models(struct mmt_profile *into, const struct mmt_profile 
     return status;
 }
 
-/* ---- entries and the rest -----------------------------------------------------------
- */
+/* ---- entries and the rest -------------------------------------------------------- */
 
 /* Whether an entry that counts more serves the problem. */
 static bool has_entry(const struct mmt_profile *into, const struct mmt_entry *entry)

@@ -1,6 +1,7 @@
 /* JSON for people who review it: an entry is a few filled lines, not fifty. */
 #include "profiles/fields.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,4 +142,41 @@ mmt_status mmt_json_layout(const json_t *value, struct mmt_text *text, mmt_error
     if (text->failed)
         return mmt_fail(err, MMT_ERROR_MEMORY, "out of memory writing a profile");
     return MMT_OK;
+}
+
+/* ---- one value, in a sentence ---------------------------------------------------- */
+
+/* UTF-8 may be cut in the middle: a character's rest is taken off with it. */
+static void shorten_text(char *text, size_t limit)
+{
+    if (strlen(text) <= limit)
+        return;
+    size_t end = limit - 3;
+    while (end > 0 && ((unsigned char) text[end] & 0xc0) == 0x80)
+        end--;
+    strcpy(text + end, "...");
+}
+
+void mmt_json_show(const json_t *value, char *out, size_t size)
+{
+    if (json_is_object(value) || json_is_array(value)) {
+        snprintf(out, size, "%s", json_is_object(value) ? "an object" : "an array");
+        return;
+    }
+    char *dump = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
+    if (dump)
+        shorten_text(dump, size - 1);
+    snprintf(out, size, "%s", dump ? dump : "?");
+    free(dump);
+    for (char *c = out; *c; c++)
+        if (mmt_text_is_control(*c))
+            *c = '?';
+}
+
+mmt_status mmt_place_wrong(const struct mmt_place *at, const char *right)
+{
+    char shown[64];
+    mmt_json_show(at->value, shown, sizeof shown);
+    return mmt_fail(at->err, MMT_ERROR_FORMAT, "%s is %s; it must be %s", at->path, shown,
+                    right);
 }

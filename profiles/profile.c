@@ -9,37 +9,6 @@
 
 #include "base/file.h"
 
-struct mmt_profile *mmt_profile_create(void)
-{
-    struct mmt_profile *profile = calloc(1, sizeof *profile);
-    if (profile && !(profile->learned = mmt_learned_create())) {
-        free(profile);
-        return NULL;
-    }
-    return profile;
-}
-
-void mmt_profile_free(mmt_profile *profile)
-{
-    if (!profile)
-        return;
-    free(profile->entries);
-    free(profile->ranges);
-    free(profile->verdicts);
-    free(profile->unlisted);
-    free(profile->models);
-    free(profile->pruning);
-    free(profile->published);
-    free(profile->layers);
-    mmt_text_finish(&profile->warnings);
-    mmt_learned_free(profile->learned);
-    for (size_t i = 0; i < profile->num_targets; i++)
-        mmt_profile_free(profile->targets[i]);
-    free(profile->targets);
-    mmt_bundle_close(profile->bundle);
-    free(profile);
-}
-
 const char *mmt_profile_warnings(const mmt_profile *profile)
 {
     return profile ? mmt_text_string(&profile->warnings) : "";
@@ -211,17 +180,4 @@ const char *mmt_caps_foreign(const struct mmt_caps *made_on, const struct mmt_ca
         return buffer;
     }
     return mmt_caps_differ(made_on, caps, buffer);
-}
-
-const char *mmt_profile_foreign(const struct mmt_profile *profile,
-                                const struct mmt_caps *caps, char buffer[512])
-{
-    if (profile->bundle || profile->kernels.bundle)
-        return mmt_bundled_foreign(profile, caps, buffer);
-    if (!*profile->citation)
-        return mmt_caps_foreign(&profile->caps, caps, buffer);
-    snprintf(buffer, 512,
-             "the profile holds published figures for %s, which nothing executes",
-             profile->caps.name);
-    return buffer;
 }

@@ -290,8 +290,7 @@ void mmt_range_print(const struct mmt_range *range, struct mmt_text *text);
 const struct mmt_yardstick *mmt_profile_yardstick(const struct mmt_profile *profile,
                                                   const mmt_problem *problem);
 
-/* ---- verdicts: whether to take a program's call over --------------------------------
- */
+/* ---- verdicts: whether to take a program's call over ----------------------------- */
 
 /* Ours counts as faster from that part on: below it, two runs may differ. */
 #define MMT_FASTER_MARGIN 0.02

@@ -72,8 +72,7 @@ mmt_status mmt_verdict_add_layer(struct mmt_profile *into, const struct mmt_prof
     return status;
 }
 
-/* ---- what becomes of a call ---------------------------------------------------------
- */
+/* ---- what becomes of a call ------------------------------------------------------ */
 
 static bool is_current(const struct mmt_verdict *it, const char *driver,
                        const char *library)

@@ -23,8 +23,7 @@ struct reading {
     long passed;             /* lines */
 };
 
-/* ---- a line -------------------------------------------------------------------------
- */
+/* ---- a line ---------------------------------------------------------------------- */
 
 /* A string without control characters that fits; a key that is missing is "". */
 static bool read_string(const json_t *line, const char *key, char *to, size_t size)
@@ -143,8 +142,7 @@ static const char *read_line(json_t *line, struct mmt_recorded *it, bool *more,
     return NULL;
 }
 
-/* ---- adding up ----------------------------------------------------------------------
- */
+/* ---- adding up ------------------------------------------------------------------- */
 
 static uint64_t hash_string(const char *string)
 {
@@ -231,8 +229,7 @@ mmt_status mmt_recording_add(struct mmt_recording *recording,
     return MMT_OK;
 }
 
-/* ---- a file -------------------------------------------------------------------------
- */
+/* ---- a file ---------------------------------------------------------------------- */
 
 static void pass_over(struct reading *reading, long number, const char *why)
 {

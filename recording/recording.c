@@ -92,8 +92,7 @@ void mmt_recorded_print(const struct mmt_recorded *it, struct mmt_text *text)
     mmt_text_add(text, "}\n");
 }
 
-/* ---- appending ----------------------------------------------------------------------
- */
+/* ---- appending ------------------------------------------------------------------- */
 
 /* Nobody else may put files into it. */
 static mmt_status make_folder(const char *path, mmt_error *err)

@@ -203,8 +203,7 @@ static mmt_status add_places(struct search *search, mmt_error *err)
     return status ? status : add_installed(search, err);
 }
 
-/* ---- as one -------------------------------------------------------------------------
- */
+/* ---- as one ---------------------------------------------------------------------- */
 
 /* Those that were measured on this very device, then with as many processors or few more,
  * then the newest. */

@@ -212,8 +212,7 @@ int mmt_select_candidates(const struct mmt_profile *profile, const mmt_problem *
                           const struct mmt_caps *caps, const struct mmt_terms *terms,
                           struct mmt_config *out, int most);
 
-/* ---- measure: which of a few is the fastest -----------------------------------------
- */
+/* ---- measure: which of a few is the fastest -------------------------------------- */
 
 /* Times the candidates for a normalised problem on the device, which counts as `caps`,
  * within options->measure_seconds and measure_bytes, and puts the winner into *selection

@@ -18,8 +18,7 @@ static void take_entry(const struct mmt_question *q, const struct mmt_entry *ent
     out->layer = entry->layer;
 }
 
-/* ---- the steps: each fills *out, or is false where it has no answer ------------------
- */
+/* ---- the steps: each fills *out, or is false where it has no answer ---------------- */
 
 /* A plan of this profile measured the very problem. */
 static bool by_measuring(const struct mmt_question *q, struct mmt_selection *out)
@@ -71,11 +70,6 @@ static bool by_range(const struct mmt_question *q, struct mmt_selection *out)
     return false;
 }
 
-bool mmt_has_law(const mmt_problem *problem)
-{
-    return problem->op == MMT_GEMM;
-}
-
 static bool by_law(const struct mmt_question *q, struct mmt_selection *out)
 {
     struct mmt_ranked ranked[MMT_MOST_RANKED];
@@ -120,8 +114,7 @@ typedef bool step(const struct mmt_question *q, struct mmt_selection *out);
 static step *const steps[] = { by_measuring, by_entry,   by_range,
                                by_law,       by_nearest, by_default };
 
-/* ---- starting points -----------------------------------------------------------------
- */
+/* ---- starting points --------------------------------------------------------------- */
 
 bool mmt_seed_within(const struct mmt_question *q, const struct mmt_template *template,
                      int seed, struct mmt_config *out, struct mmt_bound *bound)
@@ -156,8 +149,7 @@ double mmt_select_start(const struct mmt_template *template, const mmt_problem *
     return best;
 }
 
-/* ---- the answer ----------------------------------------------------------------------
- */
+/* ---- the answer -------------------------------------------------------------------- */
 
 static mmt_status fail_outside(const struct mmt_question *q, mmt_error *err)
 {

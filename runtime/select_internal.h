@@ -13,8 +13,7 @@ struct mmt_question {
     const struct mmt_terms *terms;
 };
 
-/* ---- within the terms (select_terms.c) ----------------------------------------------
- */
+/* ---- within the terms (select_terms.c) --------------------------------------------- */
 
 /* With fewer splits of k where the terms leave less workspace. */
 struct mmt_config mmt_within_terms(const struct mmt_question *q,
@@ -27,8 +26,7 @@ bool mmt_bind_within(const struct mmt_question *q, const struct mmt_config *conf
 
 bool mmt_is_usable(const struct mmt_question *q, const struct mmt_config *config);
 
-/* ---- what may be chosen --------------------------------------------------------------
- */
+/* ---- what may be chosen ------------------------------------------------------------ */
 
 /* mmt_select_rank of a question (select_law.c). */
 int mmt_rank(const struct mmt_question *q, struct mmt_ranked ranked[MMT_MOST_RANKED]);

@@ -191,6 +191,11 @@ static void add_near(struct ranking *r, const struct mmt_model *model)
     insert(r, &next);
 }
 
+bool mmt_has_law(const mmt_problem *problem)
+{
+    return problem->op == MMT_GEMM;
+}
+
 int mmt_rank(const struct mmt_question *q, struct mmt_ranked ranked[MMT_MOST_RANKED])
 {
     struct ranking r = { q, ranked, 0 };

@@ -8,15 +8,6 @@
  * less. */
 static const double far_behind = 1.6;
 
-static bool is_listed(const struct mmt_config *config, const struct mmt_config *list,
-                      int count)
-{
-    for (int i = 0; i < count; i++)
-        if (mmt_config_equal(&list[i], config))
-            return true;
-    return false;
-}
-
 /* Starting points of the templates that suit the problem: the most promising of each,
  * then the others. */
 static int list_seeds(const struct mmt_question *q, struct mmt_config *out, int count,
@@ -28,13 +19,13 @@ static int list_seeds(const struct mmt_question *q, struct mmt_config *out, int 
         if (mmt_config_meant(mmt_templates[t], q->problem, q->caps) &&
             isfinite(mmt_select_start(mmt_templates[t], q->problem, q->caps, q->terms,
                                       &config)) &&
-            !is_listed(&config, out, count))
+            !mmt_config_in(&config, out, count))
             out[count++] = config;
     for (int t = 0; mmt_templates[t]; t++)
         for (int s = 0; s < mmt_templates[t]->num_seeds && count < most; s++)
             if (mmt_config_meant(mmt_templates[t], q->problem, q->caps) &&
                 mmt_seed_within(q, mmt_templates[t], s, &config, &bound) &&
-                !is_listed(&config, out, count))
+                !mmt_config_in(&config, out, count))
                 out[count++] = config;
     return count;
 }
@@ -55,7 +46,7 @@ int mmt_select_candidates(const struct mmt_profile *profile, const mmt_problem *
     for (int i = 0; i < num_ranked && count < most; i++) {
         const struct mmt_config config = mmt_within_terms(&q, &ranked[i].config);
         if (ranked[i].seconds <= far_behind * ranked[0].seconds &&
-            !is_listed(&config, out, count))
+            !mmt_config_in(&config, out, count))
             out[count++] = config;
     }
     return num_ranked ? count : list_seeds(&q, out, count, most);

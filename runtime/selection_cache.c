@@ -93,8 +93,7 @@ mmt_status mmt_select_cached(const struct mmt_profile *profile,
     return status;
 }
 
-/* ---- of kernels that are compiled ----------------------------------------------------
- */
+/* ---- of kernels that are compiled ------------------------------------------------ */
 
 static bool is_built(mmt_device *device, const struct mmt_config *config,
                      const mmt_problem *problem, const struct mmt_caps *caps,

@@ -66,8 +66,7 @@ mmt_status mmt_cg_cramer(const struct mmt_cg_system *system, struct mmt_cg_resul
 mmt_status mmt_cg_eliminate(const struct mmt_cg_system *system, struct mmt_cg_result *out,
                             mmt_error *err);
 
-/* ---- cg_sums.c ----------------------------------------------------------------------
- */
+/* ---- cg_sums.c ------------------------------------------------------------------- */
 
 /* The sum of two matrices of order n, seconds; n = 0: none was timed. */
 struct mmt_cg_sum {
@@ -93,8 +92,7 @@ mmt_status mmt_cg_multiply(const struct mmt_study_options *options,
                            const struct mmt_study_device *device, const int64_t *sizes,
                            int count, struct mmt_cg_product *out, mmt_error *err);
 
-/* ---- cg_claims.c --------------------------------------------------------------------
- */
+/* ---- cg_claims.c ----------------------------------------------------------------- */
 
 /* What came of all orders. Seconds; 0 of an order: there is none. */
 struct mmt_cg_findings {

@@ -405,8 +405,7 @@ static mmt_status show_slopes(const struct mmt_study_options *options,
     return status;
 }
 
-/* ---- what came of it ----------------------------------------------------------------
- */
+/* ---- what came of it ------------------------------------------------------------- */
 
 /* The first method alone, on linear axes. */
 static mmt_status draw_device(const struct mmt_study_options *options,

@@ -86,8 +86,7 @@ static mmt_status add_matrices(const struct mmt_study_device *device, int64_t n,
     return status;
 }
 
-/* ---- a product -----------------------------------------------------------------------
- */
+/* ---- a product ------------------------------------------------------------------- */
 
 /* A thread for each element, in blocks of 32 x 32 where the device has them. */
 static mmt_plan *plan_product(const struct mmt_study_device *device, int64_t n,

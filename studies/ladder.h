@@ -90,6 +90,11 @@ const struct mmt_climb *mmt_ladder_find(const struct mmt_ladder *ladder,
 const struct mmt_climb_cpu *mmt_ladder_cpu(const struct mmt_ladder *ladder, mmt_type type,
                                            int64_t n);
 
+/* Those of a climb's card that tell its lanes: CUDA does, where OpenCL does not. NULL:
+ * none tells. */
+const struct mmt_caps *mmt_ladder_caps(const struct mmt_ladder *ladder,
+                                       const struct mmt_climb *climb);
+
 /* Lanes that multiply and add in a clock, the papers' p; NAN where it is not known. */
 double mmt_ladder_lanes(const struct mmt_ladder *ladder, const struct mmt_climb *climb);
 

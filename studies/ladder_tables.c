@@ -47,32 +47,11 @@ static double best_cpu(const struct mmt_ladder *ladder, const struct mmt_climb *
     return best;
 }
 
-/* OpenCL does not tell a card's lanes; CUDA does, of the same card. NULL: none tells. */
-static const struct mmt_caps *caps_with_lanes(const struct mmt_ladder *ladder,
-                                              const struct mmt_climb *climb)
-{
-    const char *name = mmt_device_caps(ladder->devices[climb->device].device)->name;
-
-    for (int d = 0; d < ladder->options->devices.count; d++) {
-        const struct mmt_caps *caps = mmt_device_caps(ladder->devices[d].device);
-        double peak = mmt_derived_peak(caps, climb->type);
-        if (peak > 0 && caps->clock_khz && !strcmp(caps->name, name))
-            return caps;
-    }
-    return NULL;
-}
-
-double mmt_ladder_lanes(const struct mmt_ladder *ladder, const struct mmt_climb *climb)
-{
-    const struct mmt_caps *caps = caps_with_lanes(ladder, climb);
-    return caps ? mmt_derived_peak(caps, climb->type) / (2e3 * caps->clock_khz) : NAN;
-}
-
 /* What no kernel of this rung can exceed, in FLOP/s; NAN where nobody tells. What mmtune
  * selects may use tensor cores, where the papers' kernels compute on lanes. */
 static double most_of(const struct mmt_ladder *ladder, const struct mmt_climb *climb)
 {
-    const struct mmt_caps *caps = caps_with_lanes(ladder, climb);
+    const struct mmt_caps *caps = mmt_ladder_caps(ladder, climb);
 
     if (!caps)
         return NAN;
@@ -321,22 +300,6 @@ static mmt_status save_everything(const struct mmt_ladder *ladder, mmt_error *er
 }
 
 /* ---- one core --------------------------------------------------------------------- */
-
-const struct mmt_paper_row *mmt_ladder_paper_cpu(const struct mmt_ladder *ladder,
-                                                 mmt_type type, int64_t n, int layout)
-{
-    bool layouts = !strcmp(ladder->paper->name, "gts250");
-    struct mmt_paper_row wanted = {
-        .paper = ladder->paper->name,
-        .where = ladder->paper->cpu_table,
-        .api = "cpu",
-        .type = type,
-        .algorithm = "naive",
-        .variant = layouts ? mmt_cpu_layout_name((enum mmt_cpu_layout) layout) : NULL,
-        .n = n,
-    };
-    return layouts || layout == MMT_CPU_AB ? mmt_paper_find(&wanted) : NULL;
-}
 
 static void add_cpu(const struct mmt_ladder *ladder, mmt_type type, int64_t n,
                     struct mmt_table *table)

@@ -123,8 +123,7 @@ mmt_status mmt_vector_calibrate(const struct mmt_study_options *options,
 mmt_status mmt_vector_show(const struct mmt_study_options *options,
                            const struct mmt_vector_costs *costs, mmt_error *err);
 
-/* ---- longvector_axpy.c --------------------------------------------------------------
- */
+/* ---- longvector_axpy.c ----------------------------------------------------------- */
 
 /* Times y = y + x by mmtune and by cuBLAS in turn at some of the lengths, with two arrays
  * that hold the longest, shows and draws both. `gain`: cuBLAS's time over mmtune's at the
@@ -136,8 +135,7 @@ mmt_status mmt_vector_race(const struct mmt_study_options *options,
                            const struct mmt_vector_point *points, int count, double *gain,
                            mmt_error *err);
 
-/* ---- longvector_claims.c ------------------------------------------------------------
- */
+/* ---- longvector_claims.c --------------------------------------------------------- */
 
 /* What model (1) is off, root mean squares of parts of the measured time: over all sizes,
  * near a step, and at the others. */

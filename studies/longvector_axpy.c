@@ -2,12 +2,25 @@
  * has its operations, is opened at run time where it is there. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "device/library.h"
 #include "device/primary.h"
 #include "studies/longvector.h"
 
 enum { BATCH = 20, RUNS = 3, STEP = 4 };
+
+static int compare_numbers(const void *a, const void *b)
+{
+    double x = *(const double *) a, y = *(const double *) b;
+    return (x > y) - (x < y);
+}
+
+double mmt_median_of(double *values, int count)
+{
+    qsort(values, (size_t) count, sizeof *values, compare_numbers);
+    return values[count / 2];
+}
 
 struct cublas_handle;
 
@@ -88,8 +101,7 @@ static bool open_cublas(const struct mmt_study_device *device, mmt_queue queue,
     return false;
 }
 
-/* ---- timing -------------------------------------------------------------------------
- */
+/* ---- timing ---------------------------------------------------------------------- */
 
 struct race {
     struct cublas cublas;

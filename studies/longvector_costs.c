@@ -1,7 +1,6 @@
 /* Calibrates the paper's cost model of vector operations on a device, and predicts times
  * by it. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "studies/cpu.h"
@@ -11,18 +10,6 @@ enum { BATCH = 20, RUNS = 3, LEAST_POINTS = 24 };
 #define LEAST 1e-12 /* of a level and of seconds: a coarse clock may say 0 */
 
 /* ---- calibration ------------------------------------------------------------------ */
-
-static int compare_lengths(const void *a, const void *b)
-{
-    double x = *(const double *) a, y = *(const double *) b;
-    return (x > y) - (x < y);
-}
-
-double mmt_median_of(double *values, int count)
-{
-    qsort(values, (size_t) count, sizeof *values, compare_lengths);
-    return values[count / 2];
-}
 
 /* One operation of that length, in the middle of a queue of them. */
 static mmt_status time_vector(const struct mmt_study_device *device,
@@ -360,8 +347,7 @@ mmt_status mmt_vector_calibrate(const struct mmt_study_options *options,
     return status ? status : show_points(options, device, type, points, count, out, err);
 }
 
-/* ---- what they are ------------------------------------------------------------------
- */
+/* ---- what they are --------------------------------------------------------------- */
 
 static mmt_status show_costs(const struct mmt_study_options *options,
                              const struct mmt_vector_costs *costs, mmt_error *err)

@@ -92,8 +92,7 @@ void mmt_pyramid_turn(struct mmt_pyramid_grid *grid); /* exchanges them */
  * large as the grid. */
 void mmt_pyramid_plain(const struct mmt_pyramid_grid *grid, int64_t sweeps, void *spare);
 
-/* ---- pyramid_costs.c --------------------------------------------------------------
- */
+/* ---- pyramid_costs.c ------------------------------------------------------------- */
 
 /* Times copies of blocks of `width` planes both ways, walking the grid as a pass does,
  * and sweeps over one: the least of a few. */
@@ -101,8 +100,7 @@ mmt_status mmt_pyramid_calibrate(const struct mmt_study_device *device,
                                  const struct mmt_pyramid_grid *grid, int64_t width,
                                  struct pyramid_costs *out, mmt_error *err);
 
-/* ---- pyramid_claims.c -------------------------------------------------------------
- */
+/* ---- pyramid_claims.c ------------------------------------------------------------ */
 
 /* What was measured of one grid, by heights. Gaps are parts of the measured time by which
  * the paper's model is off at most, NAN where no such height was measured. */

@@ -32,8 +32,7 @@ static inline int64_t mmt_gemm_pieces(int64_t size, int piece)
 const char *mmt_gemm_check_device(int x, int y, size_t shared,
                                   const struct mmt_caps *caps);
 
-/* ---- blocks that share a tile of C, as tiles.h has it: the knob SPLIT_K -----
- */
+/* ---- blocks that share a tile of C, as tiles.h has it: the knob SPLIT_K ---------- */
 
 /* `seen`: what sources see at most; `left`: the first of the values, a 0, leaves the
  * number to the problem. */

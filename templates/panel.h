@@ -62,8 +62,7 @@ static inline int64_t matrices(const mmt_problem *p, int64_t stride)
     return stride == 0 ? 1 : p->batch;
 }
 
-/* ---- panel_candidates.c: mmt_template.cycles and .candidates ------------------------
- */
+/* ---- panel_candidates.c: mmt_template.cycles and .candidates --------------------- */
 
 extern const struct mmt_template mmt_template_panel;
 

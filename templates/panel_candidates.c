@@ -6,8 +6,7 @@
 
 #include "templates/panel.h"
 
-/* ---- what one takes ------------------------------------------------------------------
- */
+/* ---- what one takes -------------------------------------------------------------- */
 
 /* Cycles of a core, fitted to times of two cores with AVX2 through PoCL
  * (docs/lab/law.md). A vector's FMA; a factor of A that is spread over a vector, and a
@@ -100,8 +99,7 @@ double mmt_panel_cycles(const int *v, const mmt_problem *p, const struct mmt_cap
     return share_of(items, caps) * cycles + packing_of(v, p, size, caps);
 }
 
-/* ---- the list ------------------------------------------------------------------------
- */
+/* ---- the list -------------------------------------------------------------------- */
 
 struct outlook {
     const mmt_problem *problem;

@@ -1,5 +1,5 @@
-/* The knobs of skinny.cl: their values, starting points, which of them cannot be, and how
- * the kernel is launched. */
+/* The knobs of skinny.cl: their values, starting points, and how the kernel is launched.
+ */
 #include "templates/skinny.h"
 
 static const char *const sides[] = { "rows", "columns", "either" };
@@ -80,81 +80,6 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { [SHORT] = EITHER, [VECTOR] = 2, [MIN_BLOCKS] = 1 },
 };
 // clang-format on
-
-/* All of these knobs' values are powers of two. */
-static bool is_multiple(int number, int of)
-{
-    return (number & (of - 1)) == 0;
-}
-
-static const char *check_pieces(const int *v, bool along, size_t size)
-{
-    if (v[VECTOR] * size > 16)
-        return "VECTOR may cover at most 16 bytes";
-    if (!is_multiple(v[THREAD_TILE_K], v[VECTOR]))
-        return "THREAD_TILE_K must be a multiple of VECTOR";
-    if (!along && !is_multiple(v[THREAD_TILE_LONG], v[VECTOR]))
-        return "the long operand lies across k: THREAD_TILE_LONG must be a multiple of "
-               "VECTOR";
-    if (!is_multiple(v[TILE_K], v[THREADS_K] * v[THREAD_TILE_K]))
-        return "TILE_K must be a multiple of THREADS_K * THREAD_TILE_K";
-    if (accumulators(v) * v[THREAD_TILE_K] > 1024)
-        return "THREAD_TILE_SHORT * THREAD_TILE_LONG * THREAD_TILE_K may be at most "
-               "1024, or the loop "
-               "outgrows "
-               "the instruction cache";
-    return NULL;
-}
-
-/* Neighbouring threads should make whole warps and read whole sectors of memory. */
-static const char *check_threads(const int *v, bool along, size_t size,
-                                 const struct mmt_caps *caps)
-{
-    enum { SECTOR = 32 };
-    const int neighbours = along ? v[THREADS_K] : v[THREADS_LONG];
-
-    if ((unsigned) threads(v) < caps->warp)
-        return "the block has fewer threads than a warp";
-    if (neighbours * v[VECTOR] * size < SECTOR)
-        return "neighbouring threads read less of the long operand than memory hands out";
-    return NULL;
-}
-
-/* A CPU's compilers unroll without end, and keep what all threads of a block have in
- * registers on one stack. */
-static const char *check_cpu(const int *v, size_t size)
-{
-    enum { UNROLLED = 256, STACK = 1 << 20 };
-
-    if (accumulators(v) * v[THREAD_TILE_K] > UNROLLED)
-        return "THREAD_TILE_SHORT * THREAD_TILE_LONG * THREAD_TILE_K may be at most 256 "
-               "on a CPU, whose "
-               "compilers take minutes over more";
-    if (size * (size_t) ((accumulators(v) + piece(v)) * threads(v)) > STACK)
-        return "sums and pieces of a block may take at most 1 MiB on a CPU";
-    return NULL;
-}
-
-const char *mmt_skinny_check_device(const int *v, const struct mmt_variant *variant,
-                                    const struct mmt_caps *caps)
-{
-    const size_t size = mmt_type_size(variant->type), shared = size * (size_t) pool(v);
-    const bool along = along_k(v, variant->trans_a, variant->trans_b);
-
-    const char *why = check_pieces(v, along, size);
-    if (!why && lie_alike(variant->trans_a, variant->trans_b) && v[SHORT] != EITHER)
-        why = "A and B lie alike: SHORT=either serves rows and columns";
-    if (!why)
-        why = mmt_gemm_check_device(threads(v), 1, shared, caps);
-    if (!why)
-        why = mmt_gemm_check_resident(v[MIN_BLOCKS], threads(v), registers(v, size),
-                                      shared, caps);
-    if (!why && caps->kind == MMT_GPU)
-        why = check_threads(v, along, size, caps);
-    if (!why && caps->kind == MMT_CPU)
-        why = check_cpu(v, size);
-    return why;
-}
 
 static void skinny_resolve(int *v, const mmt_problem *p, const struct mmt_caps *caps)
 {

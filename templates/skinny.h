@@ -1,6 +1,6 @@
 /* skinny.cl as its host sees it: the knobs in the order in which that file names them,
- * and what it derives from them. For skinny.c, what cannot be and how it is launched, and
- * skinny_resolve.c, what is auto. */
+ * and what it derives from them. For skinny.c, how it is launched, and skinny_resolve.c,
+ * what cannot be and what is auto. */
 #ifndef MMT_TEMPLATES_SKINNY_H
 #define MMT_TEMPLATES_SKINNY_H
 
@@ -23,8 +23,7 @@ enum {
 enum { ROWS, COLUMNS, EITHER };
 enum { LONGEST_SHORT = 16 };
 
-/* ---- what the kernel file derives too -----------------------------------------------
- */
+/* ---- what the kernel file derives too -------------------------------------------- */
 
 static inline bool rows_are_short(const int *v, const mmt_problem *p)
 {
@@ -122,8 +121,7 @@ static inline int64_t filled_splits(const int *v, int64_t k)
     return of_a_split > 0 ? mmt_gemm_pieces(steps, (int) of_a_split) : 1;
 }
 
-/* ---- what skinny.c and skinny_resolve.c ask of each other -----------------------------
- */
+/* ---- skinny_resolve.c ------------------------------------------------------------ */
 
 const char *mmt_skinny_check_device(const int *v, const struct mmt_variant *variant,
                                     const struct mmt_caps *caps);

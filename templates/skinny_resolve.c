@@ -1,6 +1,6 @@
-/* What skinny.cl leaves to the problem: a block's threads, how C's short side is cut, the
- * depth of a tile and the splits of k; and the count of cycles by which they are chosen.
- */
+/* Which knobs of skinny.cl cannot be. What it leaves to the problem: a block's threads,
+ * how C's short side is cut, the depth of a tile and the splits of k; and the count of
+ * cycles by which they are chosen. */
 #include <math.h>
 #include <string.h>
 
@@ -8,6 +8,85 @@
 #include "templates/split.h"
 
 enum { AT_ONCE = 8 }; /* loads that a thread has in flight as it stages */
+
+/* ---- what cannot be -------------------------------------------------------------- */
+
+/* All of these knobs' values are powers of two. */
+static bool is_multiple(int number, int of)
+{
+    return (number & (of - 1)) == 0;
+}
+
+static const char *check_pieces(const int *v, bool along, size_t size)
+{
+    if (v[VECTOR] * size > 16)
+        return "VECTOR may cover at most 16 bytes";
+    if (!is_multiple(v[THREAD_TILE_K], v[VECTOR]))
+        return "THREAD_TILE_K must be a multiple of VECTOR";
+    if (!along && !is_multiple(v[THREAD_TILE_LONG], v[VECTOR]))
+        return "the long operand lies across k: THREAD_TILE_LONG must be a multiple of "
+               "VECTOR";
+    if (!is_multiple(v[TILE_K], v[THREADS_K] * v[THREAD_TILE_K]))
+        return "TILE_K must be a multiple of THREADS_K * THREAD_TILE_K";
+    if (accumulators(v) * v[THREAD_TILE_K] > 1024)
+        return "THREAD_TILE_SHORT * THREAD_TILE_LONG * THREAD_TILE_K may be at most "
+               "1024, or the loop "
+               "outgrows "
+               "the instruction cache";
+    return NULL;
+}
+
+/* Neighbouring threads should make whole warps and read whole sectors of memory. */
+static const char *check_threads(const int *v, bool along, size_t size,
+                                 const struct mmt_caps *caps)
+{
+    enum { SECTOR = 32 };
+    const int neighbours = along ? v[THREADS_K] : v[THREADS_LONG];
+
+    if ((unsigned) threads(v) < caps->warp)
+        return "the block has fewer threads than a warp";
+    if (neighbours * v[VECTOR] * size < SECTOR)
+        return "neighbouring threads read less of the long operand than memory hands out";
+    return NULL;
+}
+
+/* A CPU's compilers unroll without end, and keep what all threads of a block have in
+ * registers on one stack. */
+static const char *check_cpu(const int *v, size_t size)
+{
+    enum { UNROLLED = 256, STACK = 1 << 20 };
+
+    if (accumulators(v) * v[THREAD_TILE_K] > UNROLLED)
+        return "THREAD_TILE_SHORT * THREAD_TILE_LONG * THREAD_TILE_K may be at most 256 "
+               "on a CPU, whose "
+               "compilers take minutes over more";
+    if (size * (size_t) ((accumulators(v) + piece(v)) * threads(v)) > STACK)
+        return "sums and pieces of a block may take at most 1 MiB on a CPU";
+    return NULL;
+}
+
+const char *mmt_skinny_check_device(const int *v, const struct mmt_variant *variant,
+                                    const struct mmt_caps *caps)
+{
+    const size_t size = mmt_type_size(variant->type), shared = size * (size_t) pool(v);
+    const bool along = along_k(v, variant->trans_a, variant->trans_b);
+
+    const char *why = check_pieces(v, along, size);
+    if (!why && lie_alike(variant->trans_a, variant->trans_b) && v[SHORT] != EITHER)
+        why = "A and B lie alike: SHORT=either serves rows and columns";
+    if (!why)
+        why = mmt_gemm_check_device(threads(v), 1, shared, caps);
+    if (!why)
+        why = mmt_gemm_check_resident(v[MIN_BLOCKS], threads(v), registers(v, size),
+                                      shared, caps);
+    if (!why && caps->kind == MMT_GPU)
+        why = check_threads(v, along, size, caps);
+    if (!why && caps->kind == MMT_CPU)
+        why = check_cpu(v, size);
+    return why;
+}
+
+/* ---- a problem as the count sees it ----------------------------------------------- */
 
 /* For what a kernel is resolved, and what of a count any block has: the long operand's
  * elements in a load, and bytes; bytes of all operands, and those that memory hands out
@@ -40,8 +119,7 @@ static struct task task_of(const int *v, const mmt_problem *p,
     };
 }
 
-/* ---- the count ----------------------------------------------------------------------
- */
+/* ---- the count ------------------------------------------------------------------- */
 
 /* Threads that are neighbours in memory as they load the long operand. */
 static int neighbours(const int *v, const struct task *task)

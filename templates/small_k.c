@@ -1,5 +1,5 @@
-/* The knobs of small_k.cl: their values, starting points, which of them cannot be, and
- * how the kernel is launched. */
+/* The knobs of small_k.cl: their values, starting points, and how the kernel is
+ * launched. */
 #include "templates/small_k.h"
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
@@ -44,33 +44,6 @@ static const int seeds[][MMT_MAX_KNOBS] = {
       [TILE_K] = 16 },
 };
 // clang-format on
-
-const char *mmt_small_k_check_device(const int *v, const struct mmt_variant *variant,
-                                     const struct mmt_caps *caps)
-{
-    enum { MOST_SUMS = 64, MOST_SHARE = 32, MOST_SHARED = 48 << 10, STACK = 1 << 20 };
-    const size_t size = mmt_type_size(variant->type), shared = shared_bytes(v, size);
-
-    if (v[C_VECTOR] * size > 16)
-        return "C_VECTOR may cover at most 16 bytes";
-    if (v[THREAD_TILE_N] % v[C_VECTOR])
-        return "THREAD_TILE_N must be a multiple of C_VECTOR";
-    if (accumulators(v) * size > MOST_SUMS * sizeof(float))
-        return "THREAD_TILE_M * THREAD_TILE_N accumulators may take at most 64 "
-               "registers, so "
-               "that many blocks "
-               "fit on a multiprocessor";
-    if (v[TILE_K] * (tile_m(v) + tile_n(v)) * size >
-        MOST_SHARE * sizeof(float) * (size_t) threads(v))
-        return "a thread's share of the stripes may take at most 32 registers";
-    if (shared > MOST_SHARED)
-        return "the stripes take more than 48 KiB of shared memory";
-    if (caps->kind == MMT_GPU && (unsigned) threads(v) < caps->warp)
-        return "the block has fewer threads than a warp";
-    if (caps->kind == MMT_CPU && size * (size_t) (accumulators(v) * threads(v)) > STACK)
-        return "sums of a block may take at most 1 MiB on a CPU";
-    return mmt_gemm_check_device(threads(v), 1, shared, caps);
-}
 
 static int64_t tiles(const int *v, const mmt_problem *p)
 {

@@ -1,6 +1,6 @@
 /* small_k.cl as its host sees it: the knobs in the order in which that file names them,
- * and what it derives from them. For small_k.c, what cannot be and how it is launched,
- * and small_k_resolve.c, what is auto. */
+ * and what it derives from them. For small_k.c, how it is launched, and
+ * small_k_resolve.c, what cannot be and what is auto. */
 #ifndef MMT_TEMPLATES_SMALL_K_H
 #define MMT_TEMPLATES_SMALL_K_H
 
@@ -38,9 +38,7 @@ static inline size_t shared_bytes(const int *v, size_t size)
     return size * (size_t) (v[TILE_K] * (tile_m(v) + tile_n(v) + 2 * APART));
 }
 
-/* ---- what small_k.c and small_k_resolve.c ask of each other
- * --------------------------------
- */
+/* ---- small_k_resolve.c ----------------------------------------------------------- */
 
 const char *mmt_small_k_check_device(const int *v, const struct mmt_variant *variant,
                                      const struct mmt_caps *caps);

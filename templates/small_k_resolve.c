@@ -1,17 +1,44 @@
-/* What small_k.cl leaves to the problem: the threads of a block, what each computes, and
- * the depth of its stripes; and the count of cycles by which they are chosen. */
+/* Which knobs of small_k.cl cannot be. What it leaves to the problem: the threads of a
+ * block, what each computes, and the depth of its stripes; and the count of cycles by
+ * which they are chosen. */
 #include <math.h>
 #include <string.h>
 
 #include "templates/split.h"
 #include "templates/small_k.h"
 
-/* ---- the count ----------------------------------------------------------------------
- */
+/* ---- the count ------------------------------------------------------------------- */
 
 enum { WARP = 32 };
 
 /* Elements of the stripes that a thread copies. */
+const char *mmt_small_k_check_device(const int *v, const struct mmt_variant *variant,
+                                     const struct mmt_caps *caps)
+{
+    enum { MOST_SUMS = 64, MOST_SHARE = 32, MOST_SHARED = 48 << 10, STACK = 1 << 20 };
+    const size_t size = mmt_type_size(variant->type), shared = shared_bytes(v, size);
+
+    if (v[C_VECTOR] * size > 16)
+        return "C_VECTOR may cover at most 16 bytes";
+    if (v[THREAD_TILE_N] % v[C_VECTOR])
+        return "THREAD_TILE_N must be a multiple of C_VECTOR";
+    if (accumulators(v) * size > MOST_SUMS * sizeof(float))
+        return "THREAD_TILE_M * THREAD_TILE_N accumulators may take at most 64 "
+               "registers, so "
+               "that many blocks "
+               "fit on a multiprocessor";
+    if (v[TILE_K] * (tile_m(v) + tile_n(v)) * size >
+        MOST_SHARE * sizeof(float) * (size_t) threads(v))
+        return "a thread's share of the stripes may take at most 32 registers";
+    if (shared > MOST_SHARED)
+        return "the stripes take more than 48 KiB of shared memory";
+    if (caps->kind == MMT_GPU && (unsigned) threads(v) < caps->warp)
+        return "the block has fewer threads than a warp";
+    if (caps->kind == MMT_CPU && size * (size_t) (accumulators(v) * threads(v)) > STACK)
+        return "sums of a block may take at most 1 MiB on a CPU";
+    return mmt_gemm_check_device(threads(v), 1, shared, caps);
+}
+
 static double share(const int *v)
 {
     return (double) mmt_gemm_pieces(tile_m(v) * v[TILE_K], threads(v)) +
@@ -89,8 +116,7 @@ double mmt_small_k_cycles(const int *v, const mmt_problem *p, const struct mmt_c
            text * rows * v[THREAD_TILE_N];
 }
 
-/* ---- what is auto ----------------------------------------------------
- */
+/* ---- what is auto ---------------------------------------------------------------- */
 
 /* Blocks of at most 16 accumulators a thread: with more, large products take longer than
  * is counted. */

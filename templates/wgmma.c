@@ -64,8 +64,7 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
                                   "C is stored while the next tile is multiplied", 0, 1),
 };
 
-/* ---- what cannot be ------------------------------------------------------------------
- */
+/* ---- what cannot be -------------------------------------------------------------- */
 
 static const char *check_type(const int *v, const struct mmt_variant *variant)
 {
@@ -254,8 +253,7 @@ static struct mmt_alignment wgmma_alignment(const int *v, const mmt_problem *pro
                                    v[EPILOGUE_STAGES] ? 16 : result };
 }
 
-/* ---- straight-line text --------------------------------------------------------------
- */
+/* ---- straight-line text ---------------------------------------------------------- */
 
 static void add_list(struct mmt_text *text, const char *before, const char *format,
                      int count, const char *after)

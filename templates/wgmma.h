@@ -27,8 +27,7 @@ enum {
     WIDE = 24
 };
 
-/* ---- what the kernel file derives too -----------------------------------------------
- */
+/* ---- what the kernel file derives too -------------------------------------------- */
 
 enum { LINE = 128, BLOCK_M = 64, WARPGROUP = 128 };
 

@@ -6,8 +6,7 @@
 
 #include "templates/wgmma.h"
 
-/* ---- what one takes ------------------------------------------------------------------
- */
+/* ---- what one takes -------------------------------------------------------------- */
 
 /* Fitted to times of an H200 (docs/lab/law.md), in cycles unless said. How much slower
  * than their peak tensor cores are, and shared memory that feeds them, and both for each
@@ -170,8 +169,7 @@ static double cycles_of(const struct outlook *o, const int *v, int blocks)
            (adds ? split_cycles : 0) + o->packing;
 }
 
-/* ---- which there are -----------------------------------------------------------------
- */
+/* ---- which there are ------------------------------------------------------------- */
 
 /* Keeps the best, the first of equals first. */
 static void keep(struct outlook *o, const int *v, double cycles)
@@ -333,8 +331,7 @@ static void add_tiles(struct outlook *o, int *v)
     }
 }
 
-/* ---- the list ------------------------------------------------------------------------
- */
+/* ---- the list -------------------------------------------------------------------- */
 
 /* With the left operand transposed on its way to registers, or packed along k first,
  * where its elements do not run along k but must. */

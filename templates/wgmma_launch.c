@@ -4,8 +4,7 @@
 
 enum { MOST_BYTES = 1 << 27 }; /* of accumulators in the workspace */
 
-/* ---- which shapes --------------------------------------------------------------------
- */
+/* ---- which shapes ---------------------------------------------------------------- */
 
 static int64_t clusters(const int *v, const mmt_problem *p)
 {
@@ -113,8 +112,7 @@ void mmt_wgmma_resolve(int *v, const struct mmt_knob *knobs, const mmt_problem *
         v[SPLIT_K] = may_split(v) ? find_parts(v, &knobs[SPLIT_K], p, caps) : 1;
 }
 
-/* ---- launching -----------------------------------------------------------------------
- */
+/* ---- launching ------------------------------------------------------------------- */
 
 /* A part of an operand's tile, one for each of the blocks that share it. */
 static struct mmt_box operand_box(const int *v, mmt_type type, int tile, bool deep,

@@ -10,8 +10,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* ---- the library's own
- * ----------------------------------------------------------------- */
+/* ---- the library's own ----------------------------------------------------------- */
 
 struct own {
     const char *name;
@@ -38,8 +37,7 @@ static inline void *function_of(struct own *own)
     return __builtin_expect(function != NULL, 1) ? function : find(own);
 }
 
-/* ---- Fortran
- * --------------------------------------------------------------------------- */
+/* ---- Fortran --------------------------------------------------------------------- */
 
 /* All by reference; leading dimensions and sizes are read once the product is. */
 struct fortran {
@@ -123,8 +121,7 @@ FORTRAN(dgemm_, MMT_F64, "dgemm_")
 FORTRAN(hook_sgemm, MMT_F32, "flexiblas_chain_sgemm_")
 FORTRAN(hook_dgemm, MMT_F64, "flexiblas_chain_dgemm_")
 
-/* ---- CBLAS
- * ------------------------------------------------------------------------------ */
+/* ---- CBLAS ----------------------------------------------------------------------- */
 
 #define CBLAS_GEMM(name, scalar)                                                         \
     void name(int layout, int trans_a, int trans_b, int m, int n, int k, scalar alpha,   \
@@ -199,8 +196,7 @@ static void multiply_cblas(mmt_type type, const struct cblas *x, void *c)
 CBLAS(cblas_sgemm, MMT_F32, float, cblas_gemm_f32, compute_cblas_f32, "cblas_sgemm")
 CBLAS(cblas_dgemm, MMT_F64, double, cblas_gemm_f64, compute_cblas_f64, "cblas_dgemm")
 
-/* ---- what FlexiBLAS asks of a hook
- * ------------------------------------------------------ */
+/* ---- what FlexiBLAS asks of a hook ----------------------------------------------- */
 
 /* There are no hooks of CBLAS: FlexiBLAS 3.4 puts such a one into the chain of Fortran's
  * (wrapper_cblas.c), and calls it with Fortran's arguments.

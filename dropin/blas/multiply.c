@@ -28,8 +28,7 @@ static atomic_bool ended;  /* the process ends: its driver may be gone */
 static _Thread_local int depth __attribute__((tls_model("initial-exec")));
 static _Thread_local int inside __attribute__((tls_model("initial-exec")));
 
-/* ---- beginning ----------------------------------------------------------------------
- */
+/* ---- beginning ------------------------------------------------------------------- */
 
 __attribute__((constructor)) static void read_threshold(void)
 {
@@ -96,8 +95,7 @@ static struct mmt_calls *calls_of(const struct mmt_original *original)
     return calls ? calls : begin(original->function);
 }
 
-/* ---- by the library ------------------------------------------------------------------
- */
+/* ---- by the library -------------------------------------------------------------- */
 
 bool mmt_blas_passes(int64_t m, int64_t n, int64_t k)
 {
@@ -119,8 +117,7 @@ static void pass_timed(const struct mmt_original *original, void *c,
     mmt_slot_time(slot, mmt_now() - start);
 }
 
-/* ---- by ours -------------------------------------------------------------------------
- */
+/* ---- by ours --------------------------------------------------------------------- */
 
 static bool is_aligned(const struct mmt_product *product)
 {

@@ -47,8 +47,7 @@ int mmt_clblast_check(const struct mmt_clblast_call *call);
  * was queued, and `code` is what to answer where nobody else is there. */
 bool mmt_clblast_serve(const struct mmt_clblast_call *call, int *code);
 
-/* ---- devices ------------------------------------------------------------------------
- */
+/* ---- devices --------------------------------------------------------------------- */
 
 /* What is kept for a device in a context: its plans and its workspaces. */
 struct mmt_clblast_device;
@@ -80,8 +79,7 @@ struct mmt_clblast_workspace *mmt_clblast_borrow(struct mmt_clblast_device *devi
 void mmt_clblast_give_back(struct mmt_clblast_device *device,
                            struct mmt_clblast_workspace *workspace, cl_event done);
 
-/* ---- the real CLBlast -----------------------------------------------------------------
- */
+/* ---- the real CLBlast ------------------------------------------------------------ */
 
 /* The function of that name of the real CLBlast; NULL where there is none. Exported, as
  * no other library has a function of this name. */

@@ -119,8 +119,7 @@ mmt_blas *mmt_clblast_blas(const struct mmt_clblast_device *device)
     return device->blas;
 }
 
-/* ---- workspaces -----------------------------------------------------------------------
- */
+/* ---- workspaces ------------------------------------------------------------------ */
 
 static bool is_done(cl_event event)
 {

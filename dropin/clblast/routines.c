@@ -2,8 +2,7 @@
  * called in object files, for float, double and half. */
 #include "dropin/clblast/call.h"
 
-/* ---- each routine's arguments, as a call and as they are
- * ------------------------------- */
+/* ---- each routine's arguments, as a call and as they are ------------------------- */
 
 /* clang-format off */
 #define GEMM_CALL(TYPE)                                                                  \

@@ -71,8 +71,7 @@ static int code_of(const struct job *job, const mmt_error *err)
                                                               : CLBLAST_UNKNOWN_ERROR;
 }
 
-/* ---- from a call to a problem -------------------------------------------------------
- */
+/* ---- from a call to a problem ---------------------------------------------------- */
 
 /* Whether ours counts as far; where it does not, CLBlast's 32 bits seldom do. */
 static bool is_in_range(const struct mmt_clblast_call *call)

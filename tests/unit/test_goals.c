@@ -7,7 +7,10 @@
 #include "costmodel/costmodel.h"
 #include "tests/support/planted_clock.h"
 #include "tests/support/test.h"
-#include "tuner/tune/tune.h"
+#include "tuner/tune/finals.h"
+#include "tuner/tune/goals.h"
+#include "tuner/tune/phases.h"
+#include "tuner/tune/roofline.h"
 
 static char path[256];
 

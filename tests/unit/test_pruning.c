@@ -10,7 +10,8 @@
 #include "tests/support/test.h"
 #include "tests/support/synthetic_device.h"
 #include "tuner/model/pruning.h"
-#include "tuner/tune/tune.h"
+#include "tuner/tune/built.h"
+#include "tuner/tune/compiled.h"
 
 enum { CANDIDATES = 120 };
 

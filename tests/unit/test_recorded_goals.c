@@ -5,6 +5,10 @@
 
 #include "tests/support/synthetic_device.h"
 #include "tests/support/test.h"
+#include "tuner/tune/goals.h"
+#include "tuner/tune/phases.h"
+#include "tuner/tune/recorded.h"
+#include "tuner/tune/roofline.h"
 #include "tuner/tune/tune.h"
 
 static char folder[] = "/tmp/mmtune-recorded-XXXXXX";

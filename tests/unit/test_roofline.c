@@ -5,7 +5,7 @@
 
 #include "tests/support/test.h"
 #include "tuner/common/suites.h"
-#include "tuner/tune/tune.h"
+#include "tuner/tune/roofline.h"
 
 static const struct mmt_caps cpu = { .backend = "opencl",
                                      .name = "Testing",

@@ -7,8 +7,7 @@
 
 #include "tuner/bench/options.h"
 
-/* ---- contestants ----------------------------------------------------------------------
- */
+/* ---- contestants ----------------------------------------------------------------- */
 
 static mmt_status find_profile(struct mmt_bench *bench, mmt_error *err)
 {
@@ -74,9 +73,7 @@ static void leave_all(struct mmt_bench *bench)
     free(bench->rows);
 }
 
-/* ---- problems
- * ----------------------------------------------------------------------------
- */
+/* ---- problems -------------------------------------------------------------------- */
 
 /* Every product of a batch has an A and a B of its own. */
 static void separate_matrices(mmt_problem *p)
@@ -158,9 +155,7 @@ static mmt_status list_problems(struct mmt_bench *bench,
     return status;
 }
 
-/* ---- the run
- * --------------------------------------------------------------------------------
- */
+/* ---- the run --------------------------------------------------------------------- */
 
 static struct mmt_text *json_of(struct mmt_bench *bench)
 {

@@ -88,14 +88,12 @@ struct mmt_bench {
     struct mmt_text json[2]; /* of --json: of an even and of an odd number of rows */
 };
 
-/* ---- ours.c -------------------------------------------------------------------
- */
+/* ---- ours.c ---------------------------------------------------------------------- */
 
 /* Enters our own kernels as a contestant, in the form of a reference. */
 mmt_status mmt_bench_enter_ours(struct mmt_bench *bench, mmt_error *err);
 
-/* ---- run.c --------------------------------------------------------------------
- */
+/* ---- run.c ----------------------------------------------------------------------- */
 
 /* Enters each way of an open library as a contestant. */
 void mmt_bench_enter(struct mmt_bench *bench, const struct mmt_reference *reference,
@@ -104,8 +102,7 @@ void mmt_bench_enter(struct mmt_bench *bench, const struct mmt_reference *refere
 /* Checks and measures all contestants on row->problem. What goes wrong is in the row. */
 void mmt_bench_measure(struct mmt_bench *bench, struct mmt_bench_row *row);
 
-/* ---- print.c ------------------------------------------------------------------
- */
+/* ---- print.c --------------------------------------------------------------------- */
 
 void mmt_bench_print_head(const struct mmt_bench *bench);
 void mmt_bench_print_row(const struct mmt_bench *bench, const struct mmt_bench_row *row);

@@ -41,8 +41,7 @@ struct mmt_blas_memory mmt_blas_memory_of(const mmt_problem *problem, int64_t co
     return memory;
 }
 
-/* ---- the library
- * ----------------------------------------------------------------------- */
+/* ---- the library ----------------------------------------------------------------- */
 
 static bool load(struct child *child, const char *file, struct mmt_blas_reply *reply)
 {
@@ -79,8 +78,7 @@ static void load_any(struct child *child, const char *file, struct mmt_blas_repl
         snprintf(reply->text, sizeof reply->text, "%.240s", first.text);
 }
 
-/* ---- products
- * -------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------- */
 
 /* Row-major: A and B change places. */
 static void multiply(const struct child *child, const struct mmt_blas_request *now,

@@ -63,8 +63,7 @@ const struct mmt_caller *mmt_caller_of(enum mmt_client client);
 
 extern const struct mmt_caller mmt_caller_cublas, mmt_caller_cublaslt, mmt_caller_blas;
 
-/* ---- a verdict's times (verdict.c) --------------------------------------------------
- */
+/* ---- a verdict's times (verdict.c) ----------------------------------------------- */
 
 /* Medians of one call in seconds. */
 struct mmt_called_times {

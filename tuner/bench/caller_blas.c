@@ -34,8 +34,7 @@ struct blas {
     char *memory; /* NULL: nothing is prepared */
 };
 
-/* ---- the process
- * ------------------------------------------------------------------------ */
+/* ---- the process ----------------------------------------------------------------- */
 
 static int spawn_child(const char *path, int inner, int file, pid_t *pid)
 {
@@ -118,8 +117,7 @@ static mmt_status start_child(struct blas *self, const char *path, char note[256
     return status;
 }
 
-/* ---- the caller
- * ------------------------------------------------------------------------- */
+/* ---- the caller ------------------------------------------------------------------ */
 
 static void close_blas(void *given)
 {

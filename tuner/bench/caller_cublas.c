@@ -39,8 +39,7 @@ struct cublas {
 #define TRY_LT(name, ...)   TRY_OF(lt, name, __VA_ARGS__)
 #define TRY_BLAS(name, ...) TRY_OF(blas, name, __VA_ARGS__)
 
-/* ---- the files -----------------------------------------------------------------------
- */
+/* ---- the files ------------------------------------------------------------------- */
 
 static const char lt_name[] = "libcublasLt.so", blas_name[] = "libcublas.so";
 
@@ -109,8 +108,7 @@ static mmt_status open_files(struct cublas *self, const char *path, bool handle,
     return !status && handle ? open_usual_blas(self, err) : status;
 }
 
-/* ---- opening -------------------------------------------------------------------------
- */
+/* ---- opening --------------------------------------------------------------------- */
 
 static void forget_call(void *given)
 {
@@ -190,8 +188,7 @@ static void version_of(void *self, char out[48])
     mmt_call_cublas_name(((struct cublas *) self)->lt.cublasLtGetVersion(), out);
 }
 
-/* ---- one call ------------------------------------------------------------------------
- */
+/* ---- one call -------------------------------------------------------------------- */
 
 static size_t own_workspace(const struct mmt_call *call)
 {
@@ -274,8 +271,7 @@ static int handle_compute(const struct mmt_call *call)
     return call->problem.type == MMT_TF32 ? MMT_LT_COMPUTE_32F : lt_compute(call);
 }
 
-/* ---- by a handle ----------------------------------------------------------------------
- */
+/* ---- by a handle ----------------------------------------------------------------- */
 
 /* A function of the type's own that computes the same; recordings do not tell which was
  * called. */
@@ -356,8 +352,7 @@ static mmt_status queue_cublas(void *given, int way, const mmt_args *args,
                : queue_general(self, args, &alpha, &beta, err);
 }
 
-/* ---- by cuBLASLt ----------------------------------------------------------------------
- */
+/* ---- by cuBLASLt ----------------------------------------------------------------- */
 
 static mmt_status set_epilogue(struct cublas *self, mmt_error *err)
 {
@@ -424,8 +419,7 @@ static mmt_status queue_cublaslt(void *given, int way, const mmt_args *args,
     return MMT_OK;
 }
 
-/* ---- the rows -------------------------------------------------------------------------
- */
+/* ---- the rows -------------------------------------------------------------------- */
 
 const struct mmt_caller mmt_caller_cublas = {
     .client = MMT_CLIENT_CUBLAS,

@@ -66,8 +66,7 @@ mmt_status mmt_lt_fail(const struct mmt_lt_functions *functions, int code,
             return mmt_lt_fail(call, code_, #name, err);                                 \
     } while (0)
 
-/* ---- a product ----------------------------------------------------------------------
- */
+/* ---- a product ------------------------------------------------------------------- */
 
 /* f8 with its sums promoted to f32. */
 _Static_assert(MMT_NUM_TYPES == 9, "every type has a row, or is refused below");

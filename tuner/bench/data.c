@@ -24,9 +24,7 @@ static double gflops_of_row(const struct mmt_bench_row *row,
     return mmt_problem_flops(&row->problem) / time->time.median / 1e9;
 }
 
-/* ---- JSON
- * ------------------------------------------------------------------------------
- */
+/* ---- JSON ------------------------------------------------------------------------ */
 
 static json_t *time_json(const struct mmt_bench_row *row,
                          const struct mmt_contestant *who,
@@ -130,9 +128,7 @@ mmt_status mmt_bench_print_json(const struct mmt_bench *bench, struct mmt_text *
                : mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for the JSON");
 }
 
-/* ---- CSV
- * ----------------------------------------------------------------------------------
- */
+/* ---- CSV ------------------------------------------------------------------------- */
 
 static void add_problem(struct mmt_text *text, const mmt_problem *p)
 {

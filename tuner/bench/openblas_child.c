@@ -46,9 +46,7 @@ struct child {
     char *a, *b, *c;
 };
 
-/* ---- messages
- * --------------------------------------------------------------------------
- */
+/* ---- messages -------------------------------------------------------------------- */
 
 bool mmt_openblas_send(int fd, const void *bytes, size_t size)
 {
@@ -78,9 +76,7 @@ bool mmt_openblas_receive(int fd, void *bytes, size_t size)
     return true;
 }
 
-/* ---- computing
- * ----------------------------------------------------------------------------
- */
+/* ---- computing ------------------------------------------------------------------- */
 
 static double seconds_of(clockid_t clock)
 {
@@ -147,9 +143,7 @@ static void run_request(const struct child *child,
     rest_cores();
 }
 
-/* ---- memory
- * ----------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------- */
 
 static void no_memory(struct mmt_openblas_reply *reply)
 {
@@ -195,9 +189,7 @@ static bool prepare_operands(struct child *child,
            mmt_openblas_receive(MMT_OPENBLAS_FD, child->b, copies * request->pitch_b);
 }
 
-/* ---- how fast this core type is
- * ---------------------------------------------------------------
- */
+/* ---- how fast this core type is -------------------------------------------------- */
 
 static void probe_type(const struct child *child, mmt_type type,
                        struct mmt_openblas_reply *reply)
@@ -228,9 +220,7 @@ static void probe_type(const struct child *child, mmt_type type,
     free(c);
 }
 
-/* ---- the verb
- * -----------------------------------------------------------------------------------
- */
+/* ---- the verb -------------------------------------------------------------------- */
 
 static void load_openblas(struct child *child, struct mmt_openblas_reply *reply)
 {

@@ -11,9 +11,7 @@ static const char about[] =
     "buffers that are rotated past the last-level cache. Every answer is checked\n"
     "before it is timed. A ratio is their time over ours: above 1, we are faster.\n";
 
-/* ---- lists
- * ------------------------------------------------------------------------------
- */
+/* ---- lists ----------------------------------------------------------------------- */
 
 static mmt_status take_reference(void *self, const char *piece, mmt_error *err)
 {

@@ -29,9 +29,7 @@ void mmt_bench_print_head(const struct mmt_bench *bench)
     fflush(stdout);
 }
 
-/* ---- a problem
- * -------------------------------------------------------------------------
- */
+/* ---- a problem ------------------------------------------------------------------- */
 
 static void print_time(const struct mmt_bench_row *row, const struct mmt_contestant *who,
                        const struct mmt_bench_time *time)
@@ -66,9 +64,7 @@ void mmt_bench_print_row(const struct mmt_bench *bench, const struct mmt_bench_r
     fflush(stdout);
 }
 
-/* ---- means
- * ----------------------------------------------------------------------------------
- */
+/* ---- means ----------------------------------------------------------------------- */
 
 struct mmt_bench_mean mmt_bench_mean_of(const struct mmt_bench *bench, int contestant,
                                         mmt_type type)
@@ -128,9 +124,7 @@ static bool any_tie(const struct mmt_bench *bench)
     return false;
 }
 
-/* ---- where mmtune is slower
- * ---------------------------------------------------------------------------------
- */
+/* ---- where mmtune is slower ------------------------------------------------------ */
 
 enum { MOST_LISTED = 5 };
 

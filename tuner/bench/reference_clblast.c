@@ -128,8 +128,7 @@ static void forget_clblast(void *self)
     ((struct clblast *) self)->session = NULL;
 }
 
-/* ---- one product ---------------------------------------------------------------------
- */
+/* ---- one product ----------------------------------------------------------------- */
 
 static struct _cl_mem *memory_of(mmt_operand operand)
 {

@@ -45,9 +45,7 @@ struct cublas {
             return mmt_lt_fail(&self->call, code_, #name, err);                          \
     } while (0)
 
-/* ---- opening
- * ---------------------------------------------------------------------------
- */
+/* ---- opening --------------------------------------------------------------------- */
 
 static mmt_status start_cublas(struct cublas *self, mmt_error *err)
 {
@@ -115,9 +113,7 @@ static const char *refuse_cublas(void *self, const mmt_problem *problem)
     return mmt_lt_refuse_type(problem);
 }
 
-/* ---- which heuristics
- * -------------------------------------------------------------
- */
+/* ---- which heuristics ------------------------------------------------------------ */
 
 static bool is_known(const struct cublas *self, const struct mmt_lt_heuristic *heuristic)
 {
@@ -196,9 +192,7 @@ static mmt_status ask_choices(struct cublas *self, mmt_error *err)
     return MMT_OK;
 }
 
-/* ---- one product
- * --------------------------------------------------------------------------
- */
+/* ---- one product ----------------------------------------------------------------- */
 
 static void *address_of(mmt_operand operand)
 {
@@ -222,9 +216,7 @@ static mmt_status queue_heuristic(void *given, int heuristic, const mmt_args *ar
     return MMT_OK;
 }
 
-/* ---- the best heuristic
- * -------------------------------------------------------------------------
- */
+/* ---- the best heuristic ---------------------------------------------------------- */
 
 struct trial {
     int64_t count; /* products in one sample */
@@ -325,9 +317,7 @@ static mmt_status prepare_cublas(void *given, struct mmt_session *session, doubl
     return status;
 }
 
-/* ---- the table
- * ----------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------- */
 
 enum { WAY_FIRST, WAY_BEST };
 

@@ -51,9 +51,7 @@ struct openblas {
     struct mmt_openblas_request problem;
 };
 
-/* ---- a child
- * -----------------------------------------------------------------------------
- */
+/* ---- a child --------------------------------------------------------------------- */
 
 static bool is_ours(const char *entry)
 {
@@ -175,9 +173,7 @@ static mmt_status start_child(struct child *child, const char *core, mmt_error *
     return status;
 }
 
-/* ---- core types
- * ------------------------------------------------------------------------------
- */
+/* ---- core types ------------------------------------------------------------------ */
 
 static bool is_known(const struct openblas *self, const char *name)
 {
@@ -241,9 +237,7 @@ static void probe_all(struct openblas *self)
     }
 }
 
-/* ---- opening
- * ------------------------------------------------------------------------------------
- */
+/* ---- opening --------------------------------------------------------------------- */
 
 static void close_openblas(void *given)
 {
@@ -291,9 +285,7 @@ static const char *refuse_openblas(void *self, const mmt_problem *problem)
                : "OpenBLAS is compared in f32 and f64 alone";
 }
 
-/* ---- a problem
- * -------------------------------------------------------------------------------------
- */
+/* ---- a problem ------------------------------------------------------------------- */
 
 /* Hands all copies of an operand to the child, so that it computes on the same data. */
 static mmt_status send_copies(struct openblas *self, const struct mmt_copies *copies,

@@ -41,9 +41,7 @@ static void leave_match(struct lane *lane, const char *reason)
     lane->out = true;
 }
 
-/* ---- right before fast
- * -----------------------------------------------------------------
- */
+/* ---- right before fast ----------------------------------------------------------- */
 
 static const void *entry_of(const mmt_problem *p, const void *c, int64_t z, int64_t i,
                             int64_t j)
@@ -183,9 +181,7 @@ static void check_lane(struct match *match, struct lane *lane)
     lane->time->wrong = lane->out = !right;
 }
 
-/* ---- timing
- * ------------------------------------------------------------------------------
- */
+/* ---- timing ---------------------------------------------------------------------- */
 
 static bool run_lane(struct match *match, struct lane *lane, double *seconds)
 {
@@ -319,9 +315,7 @@ static void sample_all(struct match *match)
     }
 }
 
-/* ---- one problem
- * ----------------------------------------------------------------------------
- */
+/* ---- one problem ----------------------------------------------------------------- */
 
 static void describe_lane(struct lane *lane)
 {

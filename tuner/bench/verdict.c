@@ -52,8 +52,7 @@ struct match {
     int num_lanes;
 };
 
-/* ---- one sample ---------------------------------------------------------------------
- */
+/* ---- one sample ------------------------------------------------------------------ */
 
 static mmt_status queue_one(struct match *match, int way, mmt_error *err)
 {
@@ -124,8 +123,7 @@ static mmt_status warm_up(struct match *match, struct lane *lane, double sample,
     return status;
 }
 
-/* ---- rounds --------------------------------------------------------------------------
- */
+/* ---- rounds ---------------------------------------------------------------------- */
 
 /* Goes on until each has so many samples. */
 static mmt_status take_rounds(struct match *match, int rounds, mmt_error *err)
@@ -172,8 +170,7 @@ static double distance_of(const struct mmt_called_times *times)
     return fabs(times->theirs.median / times->ours.median - (1 + MMT_FASTER_MARGIN));
 }
 
-/* ---- at the power cap ----------------------------------------------------------------
- */
+/* ---- at the power cap ------------------------------------------------------------ */
 
 /* Calls for that long, without a gap: *each is the time of one. */
 static mmt_status run_on(struct match *match, int way, double seconds, double *each,
@@ -249,8 +246,7 @@ static mmt_status play(struct match *match, double seconds, struct mmt_called_ti
     return status;
 }
 
-/* ---- getting ready -------------------------------------------------------------------
- */
+/* ---- getting ready --------------------------------------------------------------- */
 
 static mmt_status make_plan(struct match *match, const struct mmt_config *config,
                             mmt_error *err)

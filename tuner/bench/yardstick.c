@@ -75,8 +75,7 @@ mmt_status mmt_yardstick_measure(const struct mmt_reference *reference, void *se
     return status;
 }
 
-/* ---- what records add up to ---------------------------------------------------------
- */
+/* ---- what records add up to ------------------------------------------------------ */
 
 void mmt_standing_add(struct mmt_standing *standing, const struct mmt_entry *entry)
 {

@@ -33,8 +33,7 @@ mmt_status mmt_yardstick_measure(const struct mmt_reference *reference, void *se
 /* Products of one contestant that it takes at least. */
 enum { MMT_YARDSTICK_LEAST = 6 };
 
-/* ---- what records add up to ---------------------------------------------------------
- */
+/* ---- what records add up to ------------------------------------------------------ */
 
 /* Speed-ups over the library's first algorithm. Start from {0}. */
 struct mmt_standing {

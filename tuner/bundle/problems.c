@@ -116,8 +116,7 @@ static mmt_status add_named(const struct mmt_bundle_options *options,
     return status;
 }
 
-/* ---- what is known of a device ------------------------------------------------------
- */
+/* ---- what is known of a device --------------------------------------------------- */
 
 static unsigned bit_of(const mmt_problem *problem)
 {

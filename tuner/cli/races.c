@@ -21,7 +21,7 @@
 #include "runtime/runtime.h"
 #include "tuner/cli/run.h"
 #include "tuner/common/options.h"
-#include "tuner/tune/tune.h"
+#include "tuner/tune/pool.h"
 #include "tuner/verify/data.h"
 #include "tuner/verify/trials.h"
 

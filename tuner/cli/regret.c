@@ -10,6 +10,7 @@
 #include "tuner/report/rows.h"
 #include "tuner/search/search.h"
 #include "tuner/measure/stats.h"
+#include "tuner/model/fit.h"
 
 static const char about[] =
     "usage: mmtune regret [OPTION...]\n\n"
@@ -56,8 +57,7 @@ static mmt_status read_budget(const struct mmt_take *take, const char *value,
     return mmt_option_number("--budget", plain, 0, 100000, take->out, err);
 }
 
-/* ---- random shapes -------------------------------------------------------------------
- */
+/* ---- random shapes --------------------------------------------------------------- */
 
 struct dice {
     uint64_t seed, next;
@@ -105,8 +105,7 @@ static mmt_problem next_shape(struct dice *dice, const struct mmt_profile *profi
     return normal;
 }
 
-/* ---- one shape ------------------------------------------------------------------------
- */
+/* ---- one shape ------------------------------------------------------------------- */
 
 static void add_config(struct mmt_config *configs, int *count,
                        const struct mmt_config *config)

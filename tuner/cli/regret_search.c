@@ -10,6 +10,9 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "tuner/tune/messages.h"
+#include "tuner/tune/problem.h"
+#include "tuner/tune/roofline.h"
 
 /* ---- the workers ----------------------------------------------------------------- */
 

@@ -14,8 +14,7 @@ static const char about[] =
     "Lists the templates and their knobs, and with a device how many of their\n"
     "configurations are legal on it.\n";
 
-/* ---- counting ------------------------------------------------------------------------
- */
+/* ---- counting -------------------------------------------------------------------- */
 
 /* Why configurations are refused: sentences with a static lifetime, so pointers tell them
  * apart but for equal words. */

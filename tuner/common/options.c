@@ -38,8 +38,7 @@ int mmt_failed_or_usage(const char *verb, const mmt_error *err)
     return mmt_failed(verb, err);
 }
 
-/* ---- lists --------------------------------------------------------------------------
- */
+/* ---- lists ----------------------------------------------------------------------- */
 
 /* Cuts the list up in place. */
 static mmt_status take_pieces(char *list, void *self, mmt_piece_taker *take,
@@ -191,6 +190,14 @@ static int find_type(const char *word)
     return type;
 }
 
+const char *const *mmt_type_words(void)
+{
+    static const char *names[MMT_NUM_TYPES + 1];
+    for (int i = 0; i < MMT_NUM_TYPES; i++)
+        names[i] = mmt_type_name((mmt_type) i);
+    return names;
+}
+
 mmt_status mmt_option_type(const char *name, mmt_type *out, mmt_error *err)
 {
     char word[32];
@@ -217,7 +224,7 @@ mmt_status mmt_option_choice(const struct mmt_take *take, const char *value, int
             return MMT_OK;
         }
     return mmt_near_fail(err, value, take->words, "there are", "%s does not know '%s'",
-                         mmt_option_name(take->option), value);
+                         take->name, value);
 }
 
 mmt_status mmt_option_read_choice(const struct mmt_take *take, const char *value,
@@ -332,6 +339,12 @@ void mmt_epilogue_apply(const struct mmt_epilogue *epilogue, mmt_problem *proble
     problem->activation = epilogue->activation;
 }
 
+const char *const *mmt_transposes_words(void)
+{
+    static const char *const names[] = { "nn", "nt", "tn", "tt", NULL };
+    return names;
+}
+
 static mmt_status take_transposes(void *self, const char *piece, mmt_error *err)
 {
     unsigned *transposes = self;
@@ -359,8 +372,7 @@ mmt_status mmt_option_read_transposes(const struct mmt_take *take, const char *v
     return mmt_option_transposes(value, take->out, err);
 }
 
-/* ---- numbers ------------------------------------------------------------------------
- */
+/* ---- numbers --------------------------------------------------------------------- */
 
 mmt_status mmt_option_number(const char *name, const char *string, int64_t least,
                              int64_t most, int64_t *out, mmt_error *err)
@@ -379,8 +391,7 @@ mmt_status mmt_option_number(const char *name, const char *string, int64_t least
 mmt_status mmt_option_read_count(const struct mmt_take *take, const char *value,
                                  mmt_error *err)
 {
-    return mmt_option_number(mmt_option_name(take->option), value, take->least,
-                             take->most, take->out, err);
+    return mmt_option_number(take->name, value, take->least, take->most, take->out, err);
 }
 
 struct unit {
@@ -413,7 +424,7 @@ mmt_status mmt_option_read_seconds(const struct mmt_take *take, const char *valu
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "%s is '%s'; it must be a time from %" PRId64 " s to %" PRId64
                         " s, such as 20ms, 5 for seconds, or 2m",
-                        mmt_option_name(take->option), value, take->least, take->most);
+                        take->name, value, take->least, take->most);
     *(double *) take->out = seconds;
     return MMT_OK;
 }
@@ -432,8 +443,8 @@ mmt_status mmt_option_read_bytes(const struct mmt_take *take, const char *value,
     bytes *= find_unit(end, sizes);
     if (!read || !(bytes >= (double) take->least && bytes <= (double) take->most))
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "%s is '%s'; it must be a size such as 256M or 2GiB",
-                        mmt_option_name(take->option), value);
+                        "%s is '%s'; it must be a size such as 256M or 2GiB", take->name,
+                        value);
     *(int64_t *) take->out = (int64_t) bytes;
     return MMT_OK;
 }
@@ -477,8 +488,7 @@ mmt_status mmt_option_read_word(const struct mmt_take *take, const char *value,
     return MMT_OK;
 }
 
-/* ---- words for people ----------------------------------------------------------------
- */
+/* ---- words for people ------------------------------------------------------------ */
 
 void mmt_print_wrapped(const char *words, int column, int at, int width,
                        struct mmt_text *text)

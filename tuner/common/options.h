@@ -156,6 +156,7 @@ struct mmt_take {
     mmt_reader *read;
     mmt_piece_taker *each; /* of a list, in place of `read`: gets `out` and a piece */
     int64_t least, most;   /* of a number; where both are 0, the table's serve */
+    const char *name;      /* "--type"; always the table's */
 };
 
 /* A command line: a verb, or a study. */
@@ -175,9 +176,6 @@ struct mmt_command {
  * on, with the words that are no options at argv[optind …]; else the exit status. What is
  * unknown, lacks its value, has one too many or is refused is said on stderr. */
 int mmt_command_read(const struct mmt_command *command, int argc, char **argv);
-
-/* "--type". */
-const char *mmt_option_name(enum mmt_option option);
 
 /* Says "mmtune VERB: …" on stderr and how to get help; returns MMT_EXIT_USAGE. */
 __attribute__((format(printf, 2, 3))) int mmt_wrong_usage(const char *verb,

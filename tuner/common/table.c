@@ -14,11 +14,6 @@ static const char *op_name(int op)
     return mmt_op_row((mmt_op) op)->name;
 }
 
-static const char *type_name(int type)
-{
-    return mmt_type_name((mmt_type) type);
-}
-
 static const char *bias_name(int bias)
 {
     return mmt_bias_name((mmt_bias) bias);
@@ -42,12 +37,6 @@ static const char *const *op_words(void)
     return fill(names, MMT_NUM_OPS, op_name);
 }
 
-const char *const *mmt_type_words(void)
-{
-    static const char *names[MMT_NUM_TYPES + 1];
-    return fill(names, MMT_NUM_TYPES, type_name);
-}
-
 static const char *const *bias_words(void)
 {
     static const char *names[MMT_NUM_BIASES + 1];
@@ -58,12 +47,6 @@ static const char *const *activation_words(void)
 {
     static const char *names[MMT_NUM_ACTIVATIONS + 1];
     return fill(names, MMT_NUM_ACTIVATIONS, activation_name);
-}
-
-const char *const *mmt_transposes_words(void)
-{
-    static const char *const names[] = { "nn", "nt", "tn", "tt", NULL };
-    return names;
 }
 
 static const char *const *ld_words(void)
@@ -285,11 +268,6 @@ static const struct row {
                           "this text" },
 };
 
-const char *mmt_option_name(enum mmt_option option)
-{
-    return rows[option].name;
-}
-
 /* No verb's name is a part of another's. */
 static bool has_verb(const struct row *row, const char *verb)
 {
@@ -305,6 +283,7 @@ static struct mmt_take complete(const struct mmt_take *take)
 {
     const struct row *row = &rows[take->option];
     struct mmt_take whole = *take;
+    whole.name = row->name;
     if (!whole.value)
         whole.value = row->value;
     if (!whole.what)

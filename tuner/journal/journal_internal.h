@@ -1,4 +1,4 @@
-/* The journal from within: journal.c keeps and writes it, read.c reads it. */
+/* The journal from within: records.c keeps it, read.c reads it, journal.c writes it. */
 #ifndef MMT_TUNER_JOURNAL_JOURNAL_INTERNAL_H
 #define MMT_TUNER_JOURNAL_JOURNAL_INTERNAL_H
 
@@ -35,6 +35,16 @@ struct mmt_journal {
 
 /* Adds a record in memory; false where memory is exhausted. */
 bool mmt_journal_keep(struct mmt_journal *journal, const struct mmt_record *record);
+
+/* Once records have other places, or there are none. */
+void mmt_journal_index(struct mmt_journal *journal);
+
+/* Finals that find a candidate wrong, failed or much slower are right about it. */
+void mmt_journal_correct(struct mmt_journal *journal, const struct mmt_record *final);
+
+/* The record as it is stored: which attempt it is, and what limit ended it. */
+struct mmt_record mmt_journal_number(const struct mmt_journal *journal,
+                                     const struct mmt_record *record);
 
 void mmt_journal_drop_forgotten(struct mmt_journal *journal,
                                 const struct mmt_forget *forget);

@@ -160,8 +160,7 @@ static void add_kernels(struct mmt_text *page, const struct mmt_diff *diff)
     mmt_text_add(page, "</details>\n");
 }
 
-/* ---- gaps and notes ------------------------------------------------------------------
- */
+/* ---- gaps and notes ---------------------------------------------------------------- */
 
 static void add_gaps(struct mmt_text *page, const struct mmt_diff_view *view)
 {
@@ -198,8 +197,7 @@ static void add_notes(struct mmt_text *page, const struct mmt_diff *diff)
         }
 }
 
-/* ---- the page ------------------------------------------------------------------------
- */
+/* ---- the page ---------------------------------------------------------------------- */
 
 static void add_head(struct mmt_text *page, const struct mmt_diff *diff)
 {

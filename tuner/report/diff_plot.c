@@ -6,8 +6,7 @@
 
 #include "tuner/report/diff_page.h"
 
-/* ---- the ratio over size ------------------------------------------------------------
- */
+/* ---- the ratio over size --------------------------------------------------------- */
 
 /* In units of the picture's own. */
 enum { LEFT = 70, RIGHT = 785, TOP = 20, BOTTOM = 350, HEIGHT = 430, WIDTH = 800 };
@@ -148,8 +147,7 @@ void mmt_page_add_plot(struct mmt_text *page, const struct mmt_diff *diff)
     mmt_text_add(page, "</svg></div>\n");
 }
 
-/* ---- types and shapes ----------------------------------------------------------------
- */
+/* ---- types and shapes ------------------------------------------------------------ */
 
 /* A problem's place in the map: "f32 nn" and "512x512x512". */
 struct cell {

@@ -61,8 +61,7 @@ void mmt_recorded_close(struct mmt_recorded_view *view)
     view->profile = NULL;
 }
 
-/* ---- judging ------------------------------------------------------------------------
- */
+/* ---- judging --------------------------------------------------------------------- */
 
 /* What ours would be without a verdict. */
 static void select_ours(const struct mmt_recorded_view *view,
@@ -138,8 +137,7 @@ struct mmt_recorded_sum mmt_recorded_add_up(const struct mmt_recorded_view *view
     return sum;
 }
 
-/* ---- for people ---------------------------------------------------------------------
- */
+/* ---- for people ------------------------------------------------------------------ */
 
 /* "1.310", "library faster", "not tuned, 1.21 expected". */
 static void print_verdict(const struct mmt_recorded_row *row, char out[40])
@@ -239,8 +237,7 @@ void mmt_recorded_print_table(const struct mmt_recorded_view *view, size_t most,
     add_sum(&sum, text);
 }
 
-/* ---- for programs -------------------------------------------------------------------
- */
+/* ---- for programs ---------------------------------------------------------------- */
 
 static json_t *fates_json(const struct mmt_recorded *it)
 {
@@ -294,8 +291,7 @@ json_t *mmt_recorded_json(const struct mmt_recorded_view *view)
                      sum.given * 1e6, "promised_us", sum.promised * 1e6);
 }
 
-/* ---- a run --------------------------------------------------------------------------
- */
+/* ---- a run ----------------------------------------------------------------------- */
 
 /* Cards of one name share a recording: the first of them tells it. */
 static bool is_first(const struct mmt_device_info *list, size_t at)

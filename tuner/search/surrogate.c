@@ -8,22 +8,6 @@
 
 #include "tuner/search/surrogate_internal.h"
 
-struct mmt_surrogate *mmt_surrogate_create(int dimensions)
-{
-    struct mmt_surrogate *s = calloc(1, sizeof *s);
-    if (!s)
-        return NULL;
-    s->dimensions = dimensions;
-    s->x = calloc((size_t) dimensions, sizeof *s->x);
-    s->factor = calloc(MOST, sizeof *s->factor);
-    if (!s->x || !s->factor) {
-        mmt_surrogate_free(s);
-        return NULL;
-    }
-    mmt_surrogate_forget(s);
-    return s;
-}
-
 void mmt_surrogate_free(struct mmt_surrogate *s)
 {
     if (!s)

@@ -69,7 +69,4 @@ double mmt_surrogate_dot(const double *a, const double *b, int count);
  * optimum. */
 double mmt_surrogate_solve(struct mmt_surrogate *s, int same, int count);
 
-/* Sets the scales as they are before anything is learned. */
-void mmt_surrogate_forget(struct mmt_surrogate *s);
-
 #endif

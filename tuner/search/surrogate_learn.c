@@ -41,11 +41,28 @@ static void apply_scales(struct mmt_surrogate *s)
     s->noise = exp(scale[2 * s->dimensions + 1]);
 }
 
-void mmt_surrogate_forget(struct mmt_surrogate *s)
+/* As before anything is learned. */
+static void reset_scales(struct mmt_surrogate *s)
 {
     for (int i = 0; i < 2 * s->dimensions + 2; i++)
         s->scales[i] = usual_of(s, i);
     apply_scales(s);
+}
+
+struct mmt_surrogate *mmt_surrogate_create(int dimensions)
+{
+    struct mmt_surrogate *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->dimensions = dimensions;
+    s->x = calloc((size_t) dimensions, sizeof *s->x);
+    s->factor = calloc(MOST, sizeof *s->factor);
+    if (!s->x || !s->factor) {
+        mmt_surrogate_free(s);
+        return NULL;
+    }
+    reset_scales(s);
+    return s;
 }
 
 /* The logarithm of the scales' posterior, as they are. */

@@ -6,7 +6,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "tuner/tune/tune.h"
+#include "tuner/tune/compiled.h"
+#include "tuner/tune/finals.h"
+#include "tuner/tune/messages.h"
+#include "tuner/tune/roofline.h"
 
 /* Closer than this is a tie; further behind than that is no finalist; and what reaches
  * that share of the roofline's operations may draw all the power that there is. */
@@ -119,7 +122,7 @@ int mmt_tune_select_finalists(const struct mmt_run *run, struct mmt_record *time
     return add_known(run, timed, selected, count);
 }
 
-/* ---- what an earlier run has decided ---------------------------------------------- */
+/* ---- what an earlier run has decided --------------------------------------------- */
 
 /* The last time that a configuration was timed in finals; NULL: never. */
 static const struct mmt_record *last_final(const struct mmt_run *run,

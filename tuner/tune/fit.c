@@ -5,7 +5,8 @@
 #include "base/clock.h"
 #include "tuner/model/fit.h"
 #include "tuner/model/pruning.h"
-#include "tuner/tune/tune.h"
+#include "tuner/tune/fit.h"
+#include "tuner/tune/profile.h"
 
 /* Fitting takes the better part of a second where a journal has thousands of times:
  * between problems, a twentieth of the time at most. */
@@ -28,41 +29,17 @@ mmt_status mmt_tune_fit(struct mmt_run *run, mmt_error *err)
     return status;
 }
 
-/* Whether a kernel of a range was found wrong. */
-static bool is_refuted(const struct mmt_run *run, const struct mmt_range *range)
+static bool is_refuted(const void *journal, const mmt_problem *problem,
+                       const struct mmt_config *config)
 {
-    for (int i = 0; i < range->num_segments; i++) {
-        const mmt_problem last =
-            mmt_problem_with_m(&range->problem, range->segments[i].m_to);
-        if (mmt_journal_whole(run->files.journal, &last, &range->segments[i].config) ==
-            MMT_WHOLE_WRONG)
-            return true;
-    }
-    return false;
+    return mmt_journal_whole(journal, problem, config) == MMT_WHOLE_WRONG;
 }
 
 void mmt_tune_drop_refuted(struct mmt_run *run)
 {
-    struct mmt_profile *p = run->files.profile;
-    const size_t entries = p->num_entries;
-    size_t left = 0;
-    for (size_t i = 0; i < p->num_entries; i++)
-        if (mmt_journal_whole(run->files.journal, &p->entries[i].problem,
-                              &p->entries[i].config) != MMT_WHOLE_WRONG)
-            p->entries[left++] = p->entries[i];
-    p->num_entries = left;
-    run->files.refuted = run->files.refuted || left < entries;
-    left = 0;
-    for (size_t i = 0; i < p->num_verdicts; i++)
-        if (mmt_journal_whole(run->files.journal, &p->verdicts[i].call.problem,
-                              &p->verdicts[i].config) != MMT_WHOLE_WRONG)
-            p->verdicts[left++] = p->verdicts[i];
-    p->num_verdicts = left;
-    left = 0;
-    for (size_t i = 0; i < p->num_ranges; i++)
-        if (!is_refuted(run, &p->ranges[i]))
-            p->ranges[left++] = p->ranges[i];
-    p->num_ranges = left;
+    const size_t entries = run->files.profile->num_entries;
+    mmt_tune_drop(run->files.profile, is_refuted, run->files.journal);
+    run->files.refuted = run->files.refuted || run->files.profile->num_entries < entries;
 }
 
 /* Whether this run changes the profile that stands there: one that tried nothing leaves
@@ -86,4 +63,11 @@ mmt_status mmt_tune_update(struct mmt_run *run, bool last, mmt_error *err)
     if (!status)
         mmt_tune_drop_refuted(run);
     return status ? status : mmt_tune_save(run, err);
+}
+
+mmt_status mmt_tune_learn(struct mmt_run *run, const struct mmt_record *winner,
+                          mmt_error *err)
+{
+    const mmt_status status = mmt_tune_enter(run, winner, err);
+    return status ? status : mmt_tune_update(run, false, err);
 }

@@ -3,7 +3,13 @@
 
 #include "base/clock.h"
 #include "tuner/bench/yardstick.h"
-#include "tuner/tune/tune.h"
+#include "tuner/tune/fit.h"
+#include "tuner/tune/goals.h"
+#include "tuner/tune/messages.h"
+#include "tuner/tune/phases.h"
+#include "tuner/tune/problem.h"
+#include "tuner/tune/recorded.h"
+#include "tuner/tune/yardstick.h"
 
 /* The library is timed beside what was entered; programs' own libraries later. */
 static mmt_status enter_winner(struct mmt_run *run, const struct mmt_record *winner,
@@ -12,7 +18,7 @@ static mmt_status enter_winner(struct mmt_run *run, const struct mmt_record *win
     mmt_status status = MMT_OK;
     run->found = true;
     if (!mmt_tune_would_slow(run, winner))
-        status = mmt_tune_enter(run, &winner->problem, winner, err);
+        status = mmt_tune_learn(run, winner, err);
     if (status)
         return status;
     mmt_report_winner(run, winner);

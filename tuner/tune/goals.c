@@ -1,43 +1,16 @@
+/* Which problems a run tunes, and how the budget is shared among them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "tuner/model/segments.h"
-#include "tuner/tune/tune.h"
-
-/* Less than this many seconds, or candidates, for a problem teach little: a CPU's own
- * compilers take seconds for a kernel. */
-enum { LEAST_SECONDS = 6, LEAST_SECONDS_CPU = 15, LEAST_CANDIDATES = 12 };
+#include "tuner/tune/goals.h"
+#include "tuner/tune/recorded.h"
 
 static bool serves_type(const struct mmt_run *run, mmt_type type)
 {
     return run->options.types[type] && (type != MMT_F64 || run->device.caps.f64);
-}
-
-static double gib(double bytes)
-{
-    return bytes / (1 << 30);
-}
-
-mmt_status mmt_tune_check_fits(const struct mmt_run *run, const mmt_problem *p,
-                               mmt_error *err)
-{
-    double elements =
-        2.0 * (double) mmt_problem_extent_a(p) + 2.0 * (double) mmt_problem_extent_b(p);
-    double bytes = elements * (double) mmt_type_size(p->type) +
-                   (double) mmt_problem_extent_c(p) * (double) mmt_type_size(p->out);
-    struct mmt_text name = { 0 };
-
-    if (!run->device.caps.memory || bytes <= (double) run->device.caps.memory)
-        return MMT_OK;
-    mmt_problem_print(p, &name);
-    mmt_fail(err, MMT_ERROR_UNSUPPORTED,
-             "%s takes %.1f GiB to tune; %s has %.1f GiB of memory",
-             mmt_text_string(&name), gib(bytes), run->device.caps.name,
-             gib((double) run->device.caps.memory));
-    mmt_text_finish(&name);
-    return MMT_ERROR_UNSUPPORTED;
 }
 
 static mmt_problem make_problem(const struct mmt_run *run, mmt_type type,
@@ -48,18 +21,6 @@ static mmt_problem make_problem(const struct mmt_run *run, mmt_type type,
     problem.trans_b = (transposes & (MMT_NT | MMT_TT)) != 0;
     mmt_epilogue_apply(&run->options.epilogue, &problem);
     return problem;
-}
-
-mmt_status mmt_problems_add(struct mmt_run_problems *problems, const mmt_problem *problem,
-                            mmt_error *err)
-{
-    mmt_problem *grown =
-        realloc(problems->list, ((size_t) problems->count + 1) * sizeof *grown);
-    if (!grown)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the list of problems");
-    problems->list = grown;
-    grown[problems->count++] = *problem;
-    return MMT_OK;
 }
 
 static mmt_status add_goal(struct mmt_run *run, mmt_type type, unsigned transposes,
@@ -119,40 +80,20 @@ static int count_types(const struct mmt_run *run)
     return types;
 }
 
-double mmt_tune_room(const struct mmt_run *run)
-{
-    const struct mmt_budget *budget = &run->options.budget;
-    double least = run->device.caps.kind == MMT_CPU ? LEAST_SECONDS_CPU : LEAST_SECONDS;
-    return budget->seconds > 0 ? budget->seconds / least
-                               : (double) budget->candidates / LEAST_CANDIDATES;
-}
-
 /* Problems of each type that the budget has room for. */
 static double count_room(const struct mmt_run *run)
 {
     return mmt_tune_room(run) / count_types(run);
 }
 
-/* ---- ranges of m ------------------------------------------------------------------- */
+/* ---- ranges of m ----------------------------------------------------------------- */
 
 static mmt_status add_range(struct mmt_run *run, mmt_type type, unsigned transposes,
                             const struct mmt_shape *shape, mmt_error *err)
 {
     mmt_problem problem = make_problem(run, type, transposes, shape);
-    struct mmt_tune_range *grown =
-        realloc(run->ranges.list, ((size_t) run->ranges.count + 1) * sizeof *grown);
-    if (!grown)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the list of ranges");
-    run->ranges.list = grown;
-    struct mmt_tune_range *range = &grown[run->ranges.count];
-    range->m_to = shape->m_to;
-    mmt_status status = mmt_problem_normalise(&problem, &range->problem, err);
-    for (int i = 0; !status && i < run->ranges.count; i++)
-        if (mmt_problem_equal(&run->ranges.list[i].problem, &range->problem) &&
-            run->ranges.list[i].m_to == range->m_to)
-            return MMT_OK;
-    run->ranges.count += status == MMT_OK;
-    return status;
+    const mmt_status status = mmt_problem_normalise(&problem, &problem, err);
+    return status ? status : mmt_ranges_add(run, &problem, shape->m_to, err);
 }
 
 /* A range of each type and transposes, and some of its m as goals: both ends and one
@@ -176,7 +117,7 @@ static mmt_status add_ranges(struct mmt_run *run, const struct mmt_shape *range,
     return status;
 }
 
-/* ---- suites ------------------------------------------------------------------------ */
+/* ---- suites ---------------------------------------------------------------------- */
 
 /* As many shapes as the budget has room for; where it has room for all of them, also the
  * other transposes of the first product. */
@@ -254,25 +195,6 @@ mmt_status mmt_tune_set_goals(struct mmt_run *run, mmt_error *err)
     return status;
 }
 
-bool mmt_tune_is_goal(const struct mmt_run *run, const mmt_problem *problem)
-{
-    for (int i = 0; i < run->goals.count; i++)
-        if (mmt_problem_equal(&run->goals.list[i], problem))
-            return true;
-    return false;
-}
-
-const mmt_problem *mmt_tune_current(const struct mmt_run *run)
-{
-    return &run->goals.list[run->goals.at];
-}
-
-const mmt_problem *mmt_tune_next(const struct mmt_run *run)
-{
-    const struct mmt_run_problems *goals = &run->goals;
-    return goals->at + 1 < goals->count ? &goals->list[goals->at + 1] : NULL;
-}
-
 static bool is_first(const struct mmt_run *run, int goal)
 {
     for (int i = 0; i < goal; i++)
@@ -307,11 +229,6 @@ static double share_of_time(const struct mmt_run *run)
     for (int i = run->goals.at; i < run->goals.count; i++)
         left += weight_of(run, i);
     return weight_of(run, run->goals.at) / left;
-}
-
-double mmt_tune_setting_up(const mmt_problem *problem)
-{
-    return mmt_problem_bytes(problem) / 0.4e9;
 }
 
 /* Seconds beside its search: setting up, and on a GPU that its arithmetic keeps busy the

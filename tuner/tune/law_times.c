@@ -7,7 +7,14 @@
 #include "base/clock.h"
 #include "costmodel/costmodel.h"
 #include "runtime/runtime.h"
-#include "tuner/tune/tune.h"
+#include "tuner/model/fit.h"
+#include "tuner/tune/built.h"
+#include "tuner/tune/compiled.h"
+#include "tuner/tune/fit.h"
+#include "tuner/tune/machine_fault.h"
+#include "tuner/tune/messages.h"
+#include "tuner/tune/phases.h"
+#include "tuner/tune/roofline.h"
 
 /* Of each shape's ranking; shapes that compilers have ahead of the device; and all. */
 enum { FIRST = 4, FURTHER = 2, EACH = FIRST + FURTHER, AHEAD = 12, SHAPES = 300 };
@@ -38,7 +45,7 @@ static bool is_over(const struct window *w)
            mmt_now() >= w->ends;
 }
 
-/* ---- which shapes ------------------------------------------------------------------ */
+/* ---- which shapes ---------------------------------------------------------------- */
 
 /* The same in every run, so that what is known need not be timed again: their operations
  * are bounded by a rounded peak, as one that was measured is not always the same. */
@@ -49,7 +56,7 @@ static void list_shapes(const struct mmt_run *run, const mmt_problem *kind,
     mmt_fit_shapes(kind, peak > 0 ? exp2(floor(log2(peak / 10))) : 1e9, shapes, SHAPES);
 }
 
-/* ---- which kernels ----------------------------------------------------------------- */
+/* ---- which kernels --------------------------------------------------------------- */
 
 /* The profile whose model programs will have. */
 static const struct mmt_profile *find_teller(const struct mmt_run *run, mmt_type type)
@@ -88,7 +95,7 @@ static void list_kernels(struct window *w, int shape)
     w->counts[shape % AHEAD] = listed;
 }
 
-/* ---- building ---------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------- */
 
 /* Gives idle compilers what the window lacks, its first shape before the others. */
 static void build_some(struct window *w)
@@ -129,35 +136,25 @@ static void await_built(struct window *w, const struct item *item)
     }
 }
 
-/* ---- timing ------------------------------------------------------------------------ */
+/* ---- timing ---------------------------------------------------------------------- */
 
 /* One that would be chosen is verified, by a few checks. */
 static mmt_status time_kernel(struct window *w, const struct item *item, bool verify,
                               double *best, mmt_error *err)
 {
     struct mmt_run *run = w->run;
-    const struct mmt_job job = {
-        .task = MMT_TASK_MEASURE,
+    struct mmt_record record;
+    struct mmt_job job = {
         .problem = item->problem,
-        .seed = (uint64_t) run->options.seed,
-        .count = 1,
         .configs = { item->config },
         .verify = { verify },
         .best_seconds = isfinite(*best) ? *best : 0,
         .budget_seconds = timing_seconds,
-        .is_short = true,
     };
-    struct mmt_event event;
     w->left--;
-    if (!mmt_pool_do(run, &job, mmt_tune_limit(run, &item->problem, *best), &event))
+    if (!mmt_tune_time_short(run, &job, mmt_tune_limit(run, &item->problem, *best),
+                             &record))
         return MMT_OK;
-    struct mmt_record record = { .problem = item->problem,
-                                 .config = item->config,
-                                 .result = event.reply.results[0],
-                                 .calibration = true };
-    if (record.result.outcome == MMT_KILLED)
-        return MMT_OK;
-    mmt_tune_judge_anew(run, &item->problem, &record.result);
     if (record.result.outcome == MMT_TIMED)
         *best = fmin(*best, record.result.time.median);
     mmt_report_law_time(run, &record);
@@ -219,7 +216,7 @@ static mmt_status time_kind(struct mmt_run *run, const mmt_problem *kind, int st
     return status;
 }
 
-/* ---- all kinds --------------------------------------------------------------------- */
+/* ---- all kinds ------------------------------------------------------------------- */
 
 /* Most kinds; shapes between the first of kinds. */
 enum { KINDS = 4 * MMT_NUM_TYPES, APART = 29, MOST_WEIGHT = 2 };
@@ -258,7 +255,7 @@ static int list_kinds(const struct mmt_run *run, mmt_problem kinds[KINDS],
     return count;
 }
 
-/* ---- what programs will ask for ---------------------------------------------------- */
+/* ---- what programs will ask for -------------------------------------------------- */
 
 /* Of the time, for compilers alone. */
 static const double building = 0.2;
@@ -297,8 +294,7 @@ static void build_chosen(struct mmt_run *run, const mmt_problem *kinds,
                     run->built.count - before);
 }
 
-/* ---- all ----------------------------------------------------------------------------
- */
+/* ---- all ------------------------------------------------------------------------- */
 
 mmt_status mmt_tune_time_law(struct mmt_run *run, mmt_error *err)
 {
@@ -331,9 +327,5 @@ mmt_status mmt_tune_time_law(struct mmt_run *run, mmt_error *err)
         status = mmt_tune_fit(run, err);
     if (!status && isfinite(all))
         build_chosen(run, kinds, weights, count, run->clock.ends);
-    if (!status && run->pool.broken.status) {
-        *err = run->pool.broken;
-        status = err->status;
-    }
-    return status;
+    return status ? status : mmt_pool_check(&run->pool, err);
 }

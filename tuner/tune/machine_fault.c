@@ -2,13 +2,13 @@
  * and none is at fault. The naive kernel is the arbiter. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
-#include "tuner/tune/tune.h"
+#include "tuner/tune/machine_fault.h"
+#include "tuner/tune/messages.h"
 
 enum { MOST_ALIKE = 10 };
 

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "tuner/tune/messages.h"
+#include "tuner/tune/messages_verdicts.h"
 
 void mmt_report_verdict(struct mmt_run *run, const struct mmt_verdict *it)
 {

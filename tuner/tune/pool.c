@@ -1,3 +1,4 @@
+/* The worker processes of a run, and Ctrl-C. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -10,12 +11,12 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "tuner/tune/tune.h"
+#include "tuner/tune/built.h"
+#include "tuner/tune/pool.h"
 
 enum { MOST_WORKERS = 64, MOST_DEATHS = 3, MOST_KILLS = 3 };
 
-/* ---- interruptions --------------------------------------------------------------------
- */
+/* ---- interruptions --------------------------------------------------------------- */
 
 static volatile sig_atomic_t interrupts;
 static int weight = 1; /* of a signal, in interrupts */
@@ -127,9 +128,7 @@ void mmt_pool_stop(struct mmt_pool *pool)
     *pool = (struct mmt_pool){ 0 };
 }
 
-/* ---- work
- * -----------------------------------------------------------------------------------------
- */
+/* ---- work ------------------------------------------------------------------------ */
 
 struct mmt_worker *mmt_pool_idle(struct mmt_pool *pool, enum mmt_role role)
 {
@@ -139,6 +138,13 @@ struct mmt_worker *mmt_pool_idle(struct mmt_pool *pool, enum mmt_role role)
             return w;
     }
     return NULL;
+}
+
+mmt_status mmt_pool_check(const struct mmt_pool *pool, mmt_error *err)
+{
+    if (pool->broken.status)
+        *err = pool->broken;
+    return pool->broken.status;
 }
 
 int mmt_pool_busy(const struct mmt_pool *pool, enum mmt_role role)
@@ -267,7 +273,7 @@ bool mmt_pool_do(struct mmt_run *run, const struct mmt_job *job, double limit,
     return true;
 }
 
-/* ---- the naive kernel as if for the first time ------------------------------------ */
+/* ---- the naive kernel as if for the first time ----------------------------------- */
 
 static mmt_status restart_measurer(struct mmt_pool *pool)
 {

@@ -1,9 +1,18 @@
+/* The loop: propose, compile, verify and time, journal; then the finals. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "tuner/tune/tune.h"
+#include "tuner/tune/built.h"
+#include "tuner/tune/compiled.h"
+#include "tuner/tune/finals.h"
+#include "tuner/tune/goals.h"
+#include "tuner/tune/machine_fault.h"
+#include "tuner/tune/messages.h"
+#include "tuner/tune/problem.h"
+#include "tuner/tune/roofline.h"
+#include "tuner/tune/template_search.h"
 
 enum { MOST_UNDERWAY = 96, MOST_EXTRAS = 20, MOST_AHEAD = 32, MOST_READY = 64 };
 
@@ -41,12 +50,6 @@ struct tuning_job {
     bool probing;          /* the roofline is measured again, because of this result */
     struct mmt_event held; /* that result */
 };
-
-double mmt_tune_limit(const struct mmt_run *run, const mmt_problem *problem, double best)
-{
-    double host = mmt_problem_bytes(problem) / 200e6;
-    return run->options.limit + host + (isfinite(best) ? 20 * best : 0);
-}
 
 /* ---- candidates under way -------------------------------------------------------- */
 
@@ -130,22 +133,6 @@ static void add_others_winners(struct tuning_job *job)
     for (size_t i = 0; other && i < other->num_entries; i++)
         if (mmt_problem_equal(&other->entries[i].problem, job->problem))
             add_extra(job, &other->entries[i].config);
-}
-
-bool mmt_tune_known(const struct mmt_run *run, const mmt_problem *problem,
-                    struct mmt_config *out)
-{
-    const struct mmt_terms terms = { .max_workspace = SIZE_MAX,
-                                     .strict_f32 = run->strict };
-    struct mmt_selection selection;
-    mmt_error why;
-    if (mmt_select(run->files.layers, problem, &run->device.caps, &terms, &selection,
-                   &why) ||
-        !mmt_tune_is_meant(run, selection.config.template, problem) ||
-        mmt_config_check_problem(&selection.config, problem, &run->device.caps))
-        return false;
-    *out = selection.config;
-    return true;
 }
 
 /* No problem may be slower after this run: without a time of what is known there is no
@@ -383,18 +370,7 @@ static bool hand_out(struct tuning_job *job)
     return true;
 }
 
-/* ---- taking results
- * --------------------------------------------------------------------------------------
- */
-
-void mmt_counts_add(struct mmt_counts *counts, enum mmt_outcome outcome)
-{
-    counts->tried++;
-    counts->skipped += outcome == MMT_SKIPPED;
-    counts->wrong += outcome == MMT_WRONG;
-    counts->failed += mmt_outcome_may_be_machine(outcome);
-    counts->killed += outcome == MMT_KILLED;
-}
+/* ---- taking results -------------------------------------------------------------- */
 
 /* Has the worker that is idle now measure the roofline, before a result counts that beats
  * it; false: the result counts as it is. */
@@ -481,9 +457,7 @@ static mmt_status take_result(struct tuning_job *job, const struct mmt_event *ev
     return record_result(job, config, &result, err);
 }
 
-/* ---- the loop
- * ---------------------------------------------------------------------------------------------
- */
+/* ---- the loop -------------------------------------------------------------------- */
 
 /* Nothing is being compiled or measured for this problem. */
 static bool is_at_rest(struct tuning_job *job)
@@ -509,11 +483,7 @@ static mmt_status run_tuning_job(struct tuning_job *job, mmt_error *err)
             status = take_result(job, &event, err);
     if (!status)
         status = mmt_tune_end_suspicion(job->run, err);
-    if (!status && job->run->pool.broken.status) {
-        *err = job->run->pool.broken;
-        status = err->status;
-    }
-    return status;
+    return status ? status : mmt_pool_check(&job->run->pool, err);
 }
 
 static void set_budget(struct tuning_job *job, double ends)
@@ -562,8 +532,8 @@ static mmt_status finish_job(struct tuning_job *job, mmt_error *err)
     return status;
 }
 
-mmt_status mmt_tune_search(struct mmt_run *run, const mmt_problem *problem, double ends,
-                           mmt_error *err)
+static mmt_status search_until(struct mmt_run *run, const mmt_problem *problem,
+                               double ends, mmt_error *err)
 {
     struct tuning_job *job = create_job(run, problem, ends, err);
     if (!job)
@@ -592,7 +562,7 @@ mmt_status mmt_tune_find(struct mmt_run *run, const mmt_problem *problem, double
     /* A fifth of the time is kept for the finals, which need no more than ten seconds. */
     double finals = fmin(0.2 * (ends - mmt_now()), 10);
     *found = false;
-    mmt_status status = mmt_tune_search(run, problem, ends - finals, err);
+    mmt_status status = search_until(run, problem, ends - finals, err);
     if (!status && mmt_pool_interrupts() < 2 && !waits_for_known(run, problem))
         status = mmt_tune_finals(run, problem, ends, winner, found, err);
     return status;

@@ -1,3 +1,4 @@
+/* The profile of a run: what stood there, what is entered, what is written. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -5,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "tuner/tune/tune.h"
+#include "tuner/tune/profile.h"
 
 /* ---- opening --------------------------------------------------------------------- */
 
@@ -57,7 +58,7 @@ static mmt_status set_path(struct mmt_run *run, mmt_error *err)
     return run->options.output ? MMT_OK : make_data_folder(err);
 }
 
-/* ---- --fresh ---------------------------------------------------------------------- */
+/* ---- --fresh --------------------------------------------------------------------- */
 
 static void add_before(const struct mmt_run *run, struct mmt_text *path)
 {
@@ -93,43 +94,44 @@ void mmt_tune_drop_before(const struct mmt_run *run)
     mmt_text_finish(&before);
 }
 
-/* A range is forgotten whole, where one of its kernels is. */
-static void forget_ranges(struct mmt_profile *p, const struct mmt_forget *forget)
+static bool has_such(const struct mmt_range *range, mmt_kernel_test *test,
+                     const void *self)
 {
-    size_t left = 0;
-    for (size_t i = 0; i < p->num_ranges; i++) {
-        const struct mmt_range *range = &p->ranges[i];
-        bool forgets = false;
-        for (int j = 0; j < range->num_segments; j++)
-            forgets = forgets ||
-                      mmt_forgets(forget, &range->problem, &range->segments[j].config);
-        if (!forgets)
-            p->ranges[left++] = *range;
+    bool found = false;
+    for (int i = 0; i < range->num_segments && !found; i++) {
+        const mmt_problem last =
+            mmt_problem_with_m(&range->problem, range->segments[i].m_to);
+        found = test(self, &last, &range->segments[i].config);
     }
-    p->num_ranges = left;
+    return found;
 }
 
-static void forget_verdicts(struct mmt_profile *p, const struct mmt_forget *forget)
-{
-    size_t left = 0;
-    for (size_t i = 0; i < p->num_verdicts; i++)
-        if (!mmt_forgets(forget, &p->verdicts[i].call.problem, &p->verdicts[i].config))
-            p->verdicts[left++] = p->verdicts[i];
-    p->num_verdicts = left;
-}
-
-static void forget_entries(struct mmt_profile *p, const struct mmt_forget *forget)
+void mmt_tune_drop(struct mmt_profile *p, mmt_kernel_test *test, const void *self)
 {
     size_t left = 0;
     for (size_t i = 0; i < p->num_entries; i++)
-        if (!mmt_forgets(forget, &p->entries[i].problem, &p->entries[i].config))
+        if (!test(self, &p->entries[i].problem, &p->entries[i].config))
             p->entries[left++] = p->entries[i];
     p->num_entries = left;
-    forget_ranges(p, forget);
-    forget_verdicts(p, forget);
+    left = 0;
+    for (size_t i = 0; i < p->num_verdicts; i++)
+        if (!test(self, &p->verdicts[i].call.problem, &p->verdicts[i].config))
+            p->verdicts[left++] = p->verdicts[i];
+    p->num_verdicts = left;
+    left = 0;
+    for (size_t i = 0; i < p->num_ranges; i++)
+        if (!has_such(&p->ranges[i], test, self))
+            p->ranges[left++] = p->ranges[i];
+    p->num_ranges = left;
 }
 
-/* ---- what stands there ------------------------------------------------------------- */
+static bool is_forgotten(const void *self, const mmt_problem *problem,
+                         const struct mmt_config *config)
+{
+    return mmt_forgets(self, problem, config);
+}
+
+/* ---- what stands there ----------------------------------------------------------- */
 
 /* What stands at the path is gone on with; what cannot be is refused rather than lost. */
 static mmt_status load_earlier(struct mmt_run *run, mmt_error *err)
@@ -162,7 +164,7 @@ static mmt_status load_earlier(struct mmt_run *run, mmt_error *err)
     mmt_profile_free(run->files.profile);
     run->files.profile = earlier;
     if (run->options.fresh)
-        forget_entries(earlier, &run->files.forget);
+        mmt_tune_drop(earlier, is_forgotten, &run->files.forget);
     if (!mmt_caps_are_one(&earlier->caps, &run->device.caps))
         strcpy(run->device.caps.uuid, MMT_SEVERAL_CARDS);
     return MMT_OK;
@@ -272,45 +274,16 @@ static mmt_status enter_others(struct mmt_run *run, const mmt_problem *problem,
     return status;
 }
 
-mmt_status mmt_tune_enter(struct mmt_run *run, const mmt_problem *problem,
-                          const struct mmt_record *winner, mmt_error *err)
+mmt_status mmt_tune_enter(struct mmt_run *run, const struct mmt_record *winner,
+                          mmt_error *err)
 {
     struct mmt_entry entry = make_entry(run, winner, "");
     keep_yardstick(run, &entry);
     mmt_status status = mmt_profile_replace_entry(run->files.profile, &entry, err);
-    if (!status)
-        status = enter_others(run, problem, err);
-    return status ? status : mmt_tune_update(run, false, err);
+    return status ? status : enter_others(run, &winner->problem, err);
 }
 
-/* ---- saving --------------------------------------------------------------------------
- */
-
-/* Whether a list, "thermal, power cap", has that word. */
-static bool lists_word(const char *list, const char *word)
-{
-    size_t length = strlen(word);
-    for (const char *at = list; (at = strstr(at, word)); at += length)
-        if ((at == list || at[-1] == ' ') && (!at[length] || at[length] == ','))
-            return true;
-    return false;
-}
-
-void mmt_tune_note_health(struct mmt_made_health *health, const struct mmt_result *result)
-{
-    size_t used = strlen(health->by);
-    health->hottest = fmax(health->hottest, result->celsius);
-    health->fastest = fmax(health->fastest, result->clock_mhz);
-    if (result->clock_mhz > 0)
-        health->slowest = health->slowest > 0 ? fmin(health->slowest, result->clock_mhz)
-                                              : result->clock_mhz;
-    if (!*result->throttled)
-        return;
-    health->throttled++;
-    if (!lists_word(health->by, result->throttled))
-        snprintf(health->by + used, sizeof health->by - used, "%s%s", used ? ", " : "",
-                 result->throttled);
-}
+/* ---- saving ---------------------------------------------------------------------- */
 
 static void count_records(struct mmt_run *run)
 {

@@ -8,7 +8,13 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "tuner/tune/tune.h"
+#include "tuner/tune/compiled.h"
+#include "tuner/tune/fit.h"
+#include "tuner/tune/machine_fault.h"
+#include "tuner/tune/messages.h"
+#include "tuner/tune/phases.h"
+#include "tuner/tune/roofline.h"
+#include "tuner/tune/whole_verify.h"
 #include "tuner/model/segments.h"
 
 enum {
@@ -68,7 +74,7 @@ double mmt_tune_ranges_seconds(const struct mmt_run *run)
                 run->ranges.count ? part_of_budget * run->options.budget.seconds : 0);
 }
 
-/* ---- what the journal knows -------------------------------------------------------- */
+/* ---- what the journal knows ------------------------------------------------------ */
 
 static struct ranging *begin_range(struct mmt_run *run,
                                    const struct mmt_tune_range *range, mmt_error *err)
@@ -139,7 +145,7 @@ static void read_times(struct ranging *r, bool all)
     }
 }
 
-/* ---- which kernels ---------------------------------------------------------------- */
+/* ---- which kernels --------------------------------------------------------------- */
 
 /* The same with all launch-time counts auto that can be. */
 static struct mmt_config leave_counts(const struct mmt_config *config)
@@ -232,7 +238,7 @@ static void add_kernels(struct ranging *r)
     add_ranked(r, 1);
 }
 
-/* ---- timing ----------------------------------------------------------------------- */
+/* ---- timing ---------------------------------------------------------------------- */
 
 static bool is_over(const struct ranging *r)
 {
@@ -284,26 +290,15 @@ static bool measure_sample(struct ranging *r, int kernel, int sample,
 {
     const mmt_problem problem = problem_at(r, sample);
     const double best = best_at(r, sample);
-    const struct mmt_job job = {
-        .task = MMT_TASK_MEASURE,
+    struct mmt_job job = {
         .problem = problem,
-        .seed = (uint64_t) r->run->options.seed,
-        .count = 1,
         .configs = { r->kernels[kernel] },
         .verify = { is_to_be_checked(r, kernel, &problem) },
         .best_seconds = isfinite(best) ? best : 0,
         .budget_seconds = budget_seconds,
-        .is_short = true,
     };
-    struct mmt_event event;
-    if (!mmt_pool_do(r->run, &job, mmt_tune_limit(r->run, &problem, best), &event))
-        return false;
-    *record = (struct mmt_record){ .problem = problem,
-                                   .config = r->kernels[kernel],
-                                   .result = event.reply.results[0],
-                                   .calibration = true };
-    mmt_tune_judge_anew(r->run, &problem, &record->result);
-    return record->result.outcome != MMT_KILLED;
+    return mmt_tune_time_short(r->run, &job, mmt_tune_limit(r->run, &problem, best),
+                               record);
 }
 
 /* *again: the time was disturbed. */
@@ -372,7 +367,7 @@ static mmt_status time_samples(struct ranging *r, mmt_error *err)
     return status;
 }
 
-/* ---- selecting -------------------------------------------------------------------- */
+/* ---- selecting ------------------------------------------------------------------- */
 
 /* Drops the samples at which nothing was timed. */
 static void drop_unmet(struct ranging *r)
@@ -474,14 +469,12 @@ mmt_status mmt_tune_time_ranges(struct mmt_run *run, mmt_error *err)
         status = time_range(run, &run->ranges.list[i],
                             isfinite(left) ? now + left : INFINITY, err);
     }
-    if (!status && run->pool.broken.status) {
-        *err = run->pool.broken;
-        status = err->status;
-    }
+    if (!status)
+        status = mmt_pool_check(&run->pool, err);
     return status || !run->ranges.count ? status : mmt_tune_update(run, false, err);
 }
 
-/* ---- verifying -------------------------------------------------------------------- */
+/* ---- verifying ------------------------------------------------------------------- */
 
 static bool may_verify(const struct mmt_run *run)
 {

@@ -6,7 +6,8 @@
 
 #include "recording/counts.h"
 #include "tuner/model/segments.h"
-#include "tuner/tune/tune.h"
+#include "tuner/tune/messages.h"
+#include "tuner/tune/recorded.h"
 
 enum {
     FEWEST_M = 4,     /* that make a range */
@@ -29,15 +30,7 @@ struct wishes {
     int count;
 };
 
-/* ---- which configurations -----------------------------------------------------------
- */
-
-bool mmt_tune_allows(const struct mmt_run *run, const mmt_problem *problem,
-                     const struct mmt_config *config)
-{
-    return !run->strict || problem->type != MMT_F32 ||
-           !mmt_config_in_slices(config, MMT_F32);
-}
+/* ---- which configurations -------------------------------------------------------- */
 
 /* What callers of this library get for a problem by a profile. */
 static bool is_emulated_and_faster(const struct mmt_run *run,
@@ -71,10 +64,11 @@ static bool has_emulation(const struct mmt_run *run, const mmt_problem *problem)
     return false;
 }
 
-/* ---- what was wanted ------------------------------------------------------------------
- */
+/* ---- what was wanted ------------------------------------------------------------- */
 
-double mmt_tune_recorded_seconds(const struct mmt_run *run, const struct mmt_recorded *it)
+/* Seconds that all calls of one kind took, or should have taken where nobody timed them.
+ */
+static double seconds_of(const struct mmt_run *run, const struct mmt_recorded *it)
 {
     struct mmt_selection now;
     if (it->timed > 0)
@@ -125,13 +119,12 @@ static mmt_status list_wishes(struct mmt_run *run, struct wishes *wishes, mmt_er
     for (size_t i = 0; i < recording->count; i++)
         if (is_served(run, &recording->list[i].call.problem))
             add_wish(wishes, &recording->list[i].call.problem,
-                     mmt_tune_recorded_seconds(run, &recording->list[i]));
+                     seconds_of(run, &recording->list[i]));
     qsort(wishes->list, (size_t) wishes->count, sizeof *wishes->list, compare_wishes);
     return MMT_OK;
 }
 
-/* ---- ranges ---------------------------------------------------------------------------
- */
+/* ---- ranges ---------------------------------------------------------------------- */
 
 /* Whether two differ in m alone, and have no gaps in A and C. */
 static bool is_of_one(const mmt_problem *a, const mmt_problem *b)
@@ -140,19 +133,6 @@ static bool is_of_one(const mmt_problem *a, const mmt_problem *b)
                       other = mmt_problem_with_m(a, b->m);
     return a->op == MMT_GEMM && mmt_problem_equal(&packed, a) &&
            mmt_problem_equal(&other, b);
-}
-
-static mmt_status add_range(struct mmt_run *run, const mmt_problem *problem, int64_t low,
-                            int64_t high, mmt_error *err)
-{
-    struct mmt_tune_range *grown =
-        realloc(run->ranges.list, ((size_t) run->ranges.count + 1) * sizeof *grown);
-    if (!grown)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the list of ranges");
-    run->ranges.list = grown;
-    grown[run->ranges.count++] =
-        (struct mmt_tune_range){ mmt_problem_with_m(problem, low), high };
-    return MMT_OK;
 }
 
 /* Makes a range of those that differ from number `first` in m alone. Not where f32 can be
@@ -178,11 +158,11 @@ static mmt_status find_range(struct mmt_run *run, struct wishes *wishes, int fir
     for (int i = first; i < wishes->count; i++)
         if (is_of_one(problem, &wishes->list[i].problem))
             wishes->list[i].range = run->ranges.count;
-    return add_range(run, problem, low, high, err);
+    const mmt_problem least = mmt_problem_with_m(problem, low);
+    return mmt_ranges_add(run, &least, high, err);
 }
 
-/* ---- goals ----------------------------------------------------------------------------
- */
+/* ---- goals ----------------------------------------------------------------------- */
 
 static mmt_status add_goal(struct mmt_run *run, const mmt_problem *problem,
                            double seconds, mmt_error *err)

@@ -1,7 +1,7 @@
-#include <math.h>
+/* What a device reaches, and times that cannot be. */
 #include <stdio.h>
 
-#include "tuner/tune/tune.h"
+#include "tuner/tune/roofline.h"
 
 enum { MOST_PROBES = 4 /* in a run, each about a second */ };
 
@@ -13,11 +13,6 @@ void mmt_tune_set_roofline(struct mmt_run *run, const struct mmt_roofline *measu
     for (int type = 0; type < MMT_NUM_TYPES; type++)
         run->limits.ceiling[type] = mmt_roofline_ceiling(
             &run->limits.roofline, &run->device.caps, (mmt_type) type);
-}
-
-double mmt_tune_roofline(const struct mmt_run *run, const mmt_problem *problem)
-{
-    return mmt_roofline_seconds(&run->limits.roofline, problem);
 }
 
 void mmt_tune_take_probe(struct mmt_run *run, const struct mmt_reply *reply)
@@ -37,7 +32,7 @@ void mmt_tune_probe(struct mmt_run *run)
         mmt_tune_take_probe(run, &event.reply);
 }
 
-/* ---- judging ---------------------------------------------------------------------- */
+/* ---- judging --------------------------------------------------------------------- */
 
 bool mmt_tune_is_exceeded(const struct mmt_run *run, const mmt_problem *problem,
                           const struct mmt_result *result)
@@ -77,6 +72,24 @@ void mmt_tune_judge_anew(struct mmt_run *run, const mmt_problem *problem,
     if (mmt_tune_is_exceeded(run, problem, result))
         mmt_tune_probe(run);
     mmt_tune_judge(run, problem, result);
+}
+
+bool mmt_tune_time_short(struct mmt_run *run, struct mmt_job *job, double limit,
+                         struct mmt_record *out)
+{
+    struct mmt_event event;
+    job->task = MMT_TASK_MEASURE;
+    job->seed = (uint64_t) run->options.seed;
+    job->count = 1;
+    job->is_short = true;
+    if (!mmt_pool_do(run, job, limit, &event))
+        return false;
+    *out = (struct mmt_record){ .problem = job->problem,
+                                .config = job->configs[0],
+                                .result = event.reply.results[0],
+                                .calibration = true };
+    mmt_tune_judge_anew(run, &job->problem, &out->result);
+    return out->result.outcome != MMT_KILLED;
 }
 
 static bool cannot_be(const void *self, const struct mmt_record *record, char *why,

@@ -1,6 +1,4 @@
 /* A run of the tuner, from its device to its report. */
-#include "tuner/tune/tune.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,6 +7,16 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "tuner/tune/fit.h"
+#include "tuner/tune/goals.h"
+#include "tuner/tune/machine_fault.h"
+#include "tuner/tune/messages.h"
+#include "tuner/tune/phases.h"
+#include "tuner/tune/problem.h"
+#include "tuner/tune/profile.h"
+#include "tuner/tune/roofline.h"
+#include "tuner/tune/tune.h"
+#include "tuner/tune/whole_verify.h"
 
 /* A platform that cannot write its cache may hide its devices. */
 static mmt_status explain_device(const struct mmt_run *run, mmt_error *err)
@@ -165,10 +173,8 @@ static mmt_status prepare_tuning(struct mmt_run *run, mmt_error *err)
         status = check_cache(run, err);
     if (!status)
         probe_roofline(run);
-    if (!status && run->pool.broken.status) {
-        *err = run->pool.broken;
-        status = err->status;
-    }
+    if (!status)
+        status = mmt_pool_check(&run->pool, err);
     /* Where the profile is gone, all that the journal has is news to it. */
     run->files.known = status || access(run->files.path, F_OK)
                            ? 0
@@ -252,7 +258,7 @@ static void tell_journal(struct mmt_run *run)
                         mmt_journal_path(run->files.journal));
 }
 
-/* ---- phases ------------------------------------------------------------------------ */
+/* ---- phases ---------------------------------------------------------------------- */
 
 static bool has_other_shapes(const struct mmt_run *run)
 {

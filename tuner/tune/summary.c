@@ -7,16 +7,8 @@
 #include "tuner/bench/yardstick.h"
 #include "tuner/common/table_data.h"
 #include "tuner/tune/messages.h"
-
-const struct mmt_entry *mmt_tune_winner(const struct mmt_run *run,
-                                        const mmt_problem *problem)
-{
-    for (size_t i = 0; i < run->files.profile->num_entries; i++)
-        if (!run->files.profile->entries[i].source[0] &&
-            mmt_problem_equal(&run->files.profile->entries[i].problem, problem))
-            return &run->files.profile->entries[i];
-    return NULL;
-}
+#include "tuner/tune/messages_verdicts.h"
+#include "tuner/tune/phases.h"
 
 static void add_row(const struct mmt_entry *e, struct mmt_table *table)
 {

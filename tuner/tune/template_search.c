@@ -1,3 +1,4 @@
+/* A problem's templates, each a space of its own to search. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -5,7 +6,7 @@
 #include "costmodel/costmodel.h"
 #include "tuner/model/pruning.h"
 #include "tuner/search/search.h"
-#include "tuner/tune/tune.h"
+#include "tuner/tune/template_search.h"
 
 /* The search of one template's space for one problem. */
 struct mmt_template_search {
@@ -180,7 +181,9 @@ static void describe_space(struct mmt_template_search *search)
 
 /* ---- where to start -------------------------------------------------------------- */
 
-double mmt_tune_distance(const mmt_problem *a, const mmt_problem *b)
+/* How unlike two problems are, in octaves or so, for one's winner to be tried on the
+ * other. */
+static double distance_of(const mmt_problem *a, const mmt_problem *b)
 {
     return fabs(log2((double) a->m / (double) b->m)) +
            fabs(log2((double) a->n / (double) b->n)) +
@@ -229,8 +232,7 @@ static int list_winners(const struct mmt_template_search *search, struct winner 
             known->record = r;
         else if (!known && count < most)
             out[count++] =
-                (struct winner){ mmt_tune_distance(&r->problem, search->all->problem),
-                                 r };
+                (struct winner){ distance_of(&r->problem, search->all->problem), r };
     }
     qsort(out, (size_t) count, sizeof *out, compare_distance);
     return count;
@@ -385,17 +387,6 @@ static mmt_status start_search(struct mmt_template_search *search, mmt_error *er
         run->options.search, &search->space,
         (uint64_t) run->options.seed + (uint64_t) search->place, starts, count, err);
     return search->space_search ? MMT_OK : err->status;
-}
-
-bool mmt_tune_is_meant(const struct mmt_run *run, const struct mmt_template *template,
-                       const mmt_problem *problem)
-{
-    if (run->options.template && run->options.template != template)
-        return false;
-    if (run->options.template)
-        return template->dialects & run->device.caps.dialect &&
-               mmt_type_in(problem->type, template->types) && template->op == problem->op;
-    return mmt_config_meant(template, problem, &run->device.caps);
 }
 
 static void tell_journal(struct mmt_template_searches *searches)

@@ -6,7 +6,14 @@
 
 #include "base/clock.h"
 #include "tuner/bench/caller.h"
-#include "tuner/tune/tune.h"
+#include "tuner/tune/compiled.h"
+#include "tuner/tune/machine_fault.h"
+#include "tuner/tune/messages.h"
+#include "tuner/tune/messages_verdicts.h"
+#include "tuner/tune/phases.h"
+#include "tuner/tune/profile.h"
+#include "tuner/tune/roofline.h"
+#include "tuner/tune/whole_verify.h"
 
 /* Seconds of sampling for a verdict, and besides. */
 static const double sampling = 0.4, besides = 0.2;
@@ -49,8 +56,7 @@ double mmt_tune_verdicts_seconds(const struct mmt_run *run)
                 part_after * run->options.budget.seconds);
 }
 
-/* ---- which library -------------------------------------------------------------------
- */
+/* ---- which library --------------------------------------------------------------- */
 
 static size_t folder_length(const char *path)
 {
@@ -63,17 +69,6 @@ static bool is_one_program(const char *a, const char *b)
 {
     return folder_length(a) == folder_length(b) && !strncmp(a, b, folder_length(a)) &&
            !*a == !*b;
-}
-
-static struct mmt_tune_called *find_called(const struct mmt_run *run,
-                                           const struct mmt_recorded *it)
-{
-    for (int i = 0; i < run->recorded.num_called; i++) {
-        struct mmt_tune_called *called = &run->recorded.called[i];
-        if (called->client == it->call.client && !strcmp(called->path, it->path))
-            return called;
-    }
-    return NULL;
 }
 
 static struct mmt_job job_for(const struct mmt_run *run, const struct mmt_recorded *it)
@@ -134,8 +129,7 @@ static bool is_over(const struct mmt_run *run)
     return mmt_pool_interrupts() || run->pool.broken.status || mmt_now() >= end_of(run);
 }
 
-/* ---- which kernel of ours ------------------------------------------------------------
- */
+/* ---- which kernel of ours -------------------------------------------------------- */
 
 static size_t room_of(const struct question *q)
 {
@@ -154,14 +148,6 @@ static bool is_allowed(const struct mmt_run *run, const struct question *q,
     return mmt_bind(config, problem, &run->device.caps, &bound) &&
            bound.launches.workspace <= room_of(q) &&
            mmt_journal_whole(run->files.journal, problem, config) != MMT_WHOLE_WRONG;
-}
-
-static bool is_listed(const struct mmt_config *config, const struct mmt_config *list,
-                      int count)
-{
-    while (count > 0 && !mmt_config_equal(&list[count - 1], config))
-        count--;
-    return count > 0;
 }
 
 static bool is_new(const struct mmt_run *run, const struct question *q,
@@ -192,7 +178,7 @@ static int list_promising(const struct mmt_run *run, const struct question *q,
             found++;
     int count = 0;
     for (int i = 0; i < found; i++)
-        if (is_new(run, q, &all[i]) && !is_listed(&all[i], out, count))
+        if (is_new(run, q, &all[i]) && !mmt_config_in(&all[i], out, count))
             out[count++] = all[i];
     return count;
 }
@@ -207,23 +193,12 @@ static mmt_status time_promising(struct mmt_run *run, const struct question *q,
     mmt_status status = MMT_OK;
     mmt_tune_build(run, problem, configs, count, end_of(run));
     for (int i = 0; i < count && !status && !is_over(run); i++) {
-        const struct mmt_job job = { .task = MMT_TASK_MEASURE,
-                                     .problem = *problem,
-                                     .seed = (uint64_t) run->options.seed,
-                                     .count = 1,
-                                     .configs = { configs[i] },
-                                     .verify = { true },
-                                     .budget_seconds = promising_seconds,
-                                     .is_short = true };
-        struct mmt_event event;
-        if (!mmt_pool_do(run, &job, limit_for(run, &job), &event))
-            continue;
-        struct mmt_record record = { .problem = *problem,
-                                     .config = configs[i],
-                                     .result = event.reply.results[0],
-                                     .calibration = true };
-        mmt_tune_judge_anew(run, problem, &record.result);
-        if (record.result.outcome != MMT_KILLED)
+        struct mmt_record record;
+        struct mmt_job job = { .problem = *problem,
+                               .configs = { configs[i] },
+                               .verify = { true },
+                               .budget_seconds = promising_seconds };
+        if (mmt_tune_time_short(run, &job, limit_for(run, &job), &record))
             status = mmt_tune_note_result(run, &record, err);
     }
     return status;
@@ -281,8 +256,7 @@ static bool is_own(const struct mmt_run *run, const struct question *q)
     return mmt_journal_find(run->files.journal, &q->it->call.problem, &q->config);
 }
 
-/* ---- one verdict ---------------------------------------------------------------------
- */
+/* ---- one verdict ----------------------------------------------------------------- */
 
 static struct mmt_verdict verdict_for(const struct mmt_run *run, const struct question *q)
 {
@@ -374,14 +348,13 @@ static mmt_status judge(struct mmt_run *run, struct question *q, mmt_error *err)
     return mmt_tune_save(run, err);
 }
 
-/* ---- all of them ---------------------------------------------------------------------
- */
+/* ---- all of them ----------------------------------------------------------------- */
 
 static mmt_status judge_modes(struct mmt_run *run, const struct mmt_recorded *it,
                               mmt_error *err)
 {
     const int modes = count_modes(run, &it->call.problem);
-    const struct mmt_tune_called *called = find_called(run, it);
+    const struct mmt_tune_called *called = mmt_tune_find_called(run, it);
     mmt_status status = MMT_OK;
     if (!called)
         called = ask_library(run, it);
@@ -399,7 +372,7 @@ static mmt_status judge_modes(struct mmt_run *run, const struct mmt_recorded *it
 
 static bool has_verdict(const struct mmt_run *run, const struct mmt_recorded *it)
 {
-    const struct mmt_tune_called *called = find_called(run, it);
+    const struct mmt_tune_called *called = mmt_tune_find_called(run, it);
     const struct mmt_verdict *verdict;
     const enum mmt_fate fate = mmt_profile_verdict(
         run->files.profile, &it->call, MMT_F32_STRICT, run->device.caps.driver,
@@ -502,45 +475,7 @@ mmt_status mmt_tune_verdicts(struct mmt_run *run, mmt_error *err)
             "%d kinds of calls have no verdict yet: the same command goes on, "
             "a longer --budget has room for more",
             run->recorded.left);
-    if (!status && run->pool.broken.status) {
-        *err = run->pool.broken;
-        status = err->status;
-    }
-    return status;
+    return status ? status : mmt_pool_check(&run->pool, err);
 }
 
-/* ---- what they add up to -------------------------------------------------------------
- */
-
-struct mmt_verdicts_sum mmt_tune_sum_verdicts(const struct mmt_run *run)
-{
-    const struct mmt_recording *recording = &run->recorded.recording;
-    const mmt_f32_mode mode = run->options.emulated ? MMT_F32_EMULATED : MMT_F32_STRICT;
-    struct mmt_verdicts_sum sum = { 0 };
-    for (size_t i = 0; i < recording->count; i++) {
-        const struct mmt_recorded *it = &recording->list[i];
-        const struct mmt_tune_called *called = find_called(run, it);
-        const char *library = called && called->name[0] ? called->name : it->library;
-        const double calls = (double) mmt_recorded_calls(it);
-        const struct mmt_verdict *verdict;
-        if (it->call.client == MMT_CLIENT_MMTUNE)
-            continue;
-        const enum mmt_fate fate =
-            mmt_profile_verdict(run->files.profile, &it->call, mode,
-                                run->device.caps.driver, library, &verdict);
-        const double seconds = it->timed ? mmt_recorded_seconds(it)
-                               : verdict ? calls * verdict->theirs
-                                         : 0;
-        sum.kinds++;
-        sum.calls += calls;
-        sum.seconds += seconds;
-        sum.theirs += fate == MMT_FATE_SLOWER;
-        if (fate != MMT_FATE_TAKEN)
-            continue;
-        sum.ours++;
-        sum.our_calls += calls;
-        sum.our_seconds += seconds;
-        sum.saved += seconds * (1 - verdict->ours / verdict->theirs);
-    }
-    return sum;
-}
+/* ---- what they add up to --------------------------------------------------------- */

@@ -4,7 +4,11 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "tuner/tune/tune.h"
+#include "tuner/tune/finals.h"
+#include "tuner/tune/fit.h"
+#include "tuner/tune/machine_fault.h"
+#include "tuner/tune/messages.h"
+#include "tuner/tune/whole_verify.h"
 
 /* Seconds that one takes before any was seen; the part of the budget that is kept for
  * them at most; and a worker may take so many times a candidate's limit. */
@@ -13,7 +17,7 @@ static const double usual_gpu = 1, usual_cpu = 3, part_of_budget = 0.2, patience
 /* Seconds that must be left for outputs, biases and activations: each compiles. */
 static const double time_for_epilogues = 60;
 
-/* ---- one verification ------------------------------------------------------------- */
+/* ---- one verification ------------------------------------------------------------ */
 
 double mmt_tune_whole_seconds(const struct mmt_run *run)
 {
@@ -92,11 +96,7 @@ mmt_status mmt_tune_verify_at(struct mmt_run *run, const mmt_problem *problem,
         status = verify_next_best(run, problem, config, &done, err);
     if (!status && done)
         *out = mmt_journal_whole(run->files.journal, problem, config);
-    if (!status && run->pool.broken.status) {
-        *err = run->pool.broken;
-        status = err->status;
-    }
-    return status;
+    return status ? status : mmt_pool_check(&run->pool, err);
 }
 
 /* One more would not end in time. */
@@ -106,7 +106,7 @@ static bool is_over(const struct mmt_run *run)
            mmt_now() + mmt_tune_whole_seconds(run) > run->clock.finish;
 }
 
-/* ---- winners ---------------------------------------------------------------------- */
+/* ---- winners --------------------------------------------------------------------- */
 
 /* The next best takes the place of a winner that is wrong. */
 static mmt_status replace_winner(struct mmt_run *run, const mmt_problem *problem,
@@ -119,7 +119,7 @@ static mmt_status replace_winner(struct mmt_run *run, const mmt_problem *problem
         mmt_tune_finals(run, problem, run->clock.finish, &next, &found, err);
     run->found = run->found && found;
     if (!status && found)
-        status = mmt_tune_enter(run, problem, &next, err);
+        status = mmt_tune_learn(run, &next, err);
     if (!status && found)
         mmt_report_winner(run, &next);
     return status;

@@ -1,11 +1,11 @@
 /* Between a goal's finals and the next goal: what the vendor's library takes beside the
  * winner. Programs whose calls are taken over, and people, rest on these records. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "tuner/tune/tune.h"
+#include "tuner/tune/messages.h"
+#include "tuner/tune/yardstick.h"
 #include "tuner/bench/yardstick.h"
 
 /* That part of a goal's share and so many seconds at most; and a worker may take so many
@@ -57,13 +57,6 @@ static bool has_library(struct mmt_run *run, const struct mmt_entry *entry)
     if (!run->library.name[0] && !run->library.why[0] && ask_worker(run, &job, &event))
         memcpy(run->library.name, event.reply.library, sizeof run->library.name);
     return run->library.name[0] && !run->library.why[0];
-}
-
-bool mmt_tune_has_yardstick(const struct mmt_run *run, const struct mmt_entry *entry)
-{
-    const struct mmt_yardstick *it = &entry->yardstick;
-    return it->library[0] && !strcmp(it->library, run->library.name) &&
-           !strcmp(it->driver, run->device.caps.driver);
 }
 
 /* What it takes at least, as far as ours tells. */

@@ -35,8 +35,7 @@ static size_t whole_pages(size_t bytes)
     return (bytes + page_size() - 1) / page_size() * page_size();
 }
 
-/* ---- the handler --------------------------------------------------------------------
- */
+/* ---- the handler ----------------------------------------------------------------- */
 
 static struct mmt_fence *fence_of(const unsigned char *address)
 {
@@ -98,8 +97,7 @@ static void open_fence(const struct mmt_fence *fence)
         sigaction(SIGSEGV, &former, NULL);
 }
 
-/* ---- making and freeing ---------------------------------------------------------------
- */
+/* ---- making and freeing ---------------------------------------------------------- */
 
 mmt_status mmt_fence_open(struct mmt_fence *fence, size_t from, size_t bytes,
                           mmt_error *err)

@@ -5,8 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- floating point by its fields ----------------------------------------------------
- */
+/* ---- floating point by its fields ------------------------------------------------ */
 
 static int bias_of(const struct mmt_type_format *f)
 {
@@ -68,8 +67,7 @@ static uint32_t encode_number(const struct mmt_type_format *f, double value)
     return sign | (code < end ? code : end);
 }
 
-/* ---- elements ------------------------------------------------------------------------
- */
+/* ---- elements -------------------------------------------------------------------- */
 
 const float *mmt_number_table(mmt_type type)
 {
@@ -165,8 +163,7 @@ double mmt_number_round(mmt_type type, double value)
     return (double) mmt_number_read(type, element);
 }
 
-/* ---- what a type can tell apart ------------------------------------------------------
- */
+/* ---- what a type can tell apart -------------------------------------------------- */
 
 double mmt_number_roundoff(mmt_type type)
 {

@@ -395,8 +395,7 @@ struct mmt_answer mmt_oracle_entry(const struct mmt_oracle *o, int64_t batch, in
     return complete_answer(o, &dot, batch, i, j);
 }
 
-/* ---- all entries, of whole numbers ----------------------------------------------------
- */
+/* ---- all entries, of whole numbers ----------------------------------------------- */
 
 /* Rows of op(A), or columns of op(B), of one matrix as numbers that follow each other. */
 static void read_lines(const struct mmt_oracle *o, int64_t batch, bool of_b,

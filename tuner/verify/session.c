@@ -7,8 +7,7 @@
 #include "runtime/runtime.h"
 #include "tuner/verify/session_internal.h"
 
-/* ---- the clock -----------------------------------------------------------------------
- */
+/* ---- the clock ------------------------------------------------------------------- */
 
 static mmt_status start_marks(void *self, mmt_queue queue, mmt_error *err)
 {
@@ -44,8 +43,7 @@ static mmt_status make_queue(struct mmt_session *session, mmt_error *err)
     return status;
 }
 
-/* ---- making and freeing ---------------------------------------------------------------
- */
+/* ---- making and freeing ---------------------------------------------------------- */
 
 static mmt_status check_memory(mmt_device *device, const mmt_problem *p, mmt_error *err)
 {

@@ -57,8 +57,7 @@ bool mmt_session_in_place(struct mmt_session *session)
     return session->in_place > 0;
 }
 
-/* ---- execution ----------------------------------------------------------------------
- */
+/* ---- execution ------------------------------------------------------------------- */
 
 enum { WORKSPACE_GUARD = 4096, MOST_POISONED = 1 << 20 };
 
@@ -176,8 +175,7 @@ static mmt_status fence_scalars(struct mmt_session *session,
     return MMT_OK;
 }
 
-/* ---- operands -----------------------------------------------------------------------
- */
+/* ---- operands -------------------------------------------------------------------- */
 
 /* One of a trial's operands on the device: in a buffer of the session, or in host memory
  * at the edge of a page. */
@@ -257,9 +255,7 @@ static mmt_status read_back(struct mmt_session *session, const struct placed *pl
     return MMT_OK;
 }
 
-/* ---- what must be so afterwards
- * --------------------------------------------------------
- */
+/* ---- what must be so afterwards -------------------------------------------------- */
 
 /* Looks at all entries of C that are computed, and puts those back that were there
  * before, so that whatever differs after that was written outside them. */
@@ -349,8 +345,7 @@ static void check_fence(const char *name, const struct placed *placed,
                              where - extent, name);
 }
 
-/* ---- a trial ------------------------------------------------------------------------
- */
+/* ---- a trial --------------------------------------------------------------------- */
 
 enum { A, B, C, BIAS, OPERANDS };
 

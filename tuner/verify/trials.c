@@ -369,8 +369,7 @@ static double beta_of(const struct mmt_trial *trial)
     return trial->row->flags & MMT_TRIAL_EDGES && isfinite(beta) ? trunc(beta) : beta;
 }
 
-/* ---- making and finding --------------------------------------------------------------
- */
+/* ---- making and finding ---------------------------------------------------------- */
 
 static mmt_status make_trial(struct mmt_trial *trial, uint64_t seed, mmt_error *err)
 {

@@ -168,8 +168,7 @@ static bool make_problem(const struct mmt_trial_row *row, const struct sizes *si
     return mmt_problem_normalise(&p, out, NULL) == MMT_OK;
 }
 
-/* ---- the search for one that is served ----------------------------------------------
- */
+/* ---- the search for one that is served ------------------------------------------- */
 
 struct search {
     const struct mmt_trial_row *row;

@@ -113,8 +113,7 @@ static mmt_status run_rows(struct mmt_session *session, const struct mmt_config 
     return status;
 }
 
-/* ---- what else a program may plan ----------------------------------------------------
- */
+/* ---- what else a program may plan ------------------------------------------------ */
 
 /* The types that C may have; returns how many. */
 static int list_outputs(mmt_type type, mmt_type out[MMT_NUM_TYPES])

@@ -6,8 +6,7 @@
 #include "tuner/bench/yardstick.h"
 #include "tuner/worker/tasks.h"
 
-/* ---- the vendor's library beside ours -----------------------------------------------
- */
+/* ---- the vendor's library beside ours -------------------------------------------- */
 
 static mmt_status open_library(struct worker *w, mmt_error *err)
 {
@@ -78,8 +77,7 @@ mmt_status mmt_worker_time_yardstick(struct worker *w, const struct mmt_job *job
     return status;
 }
 
-/* ---- a program's library beside ours ------------------------------------------------
- */
+/* ---- a program's library beside ours --------------------------------------------- */
 
 /* Of one client at a time; the parent sees to it that it is one program's file. */
 static mmt_status open_caller(struct worker *w, const struct mmt_job *job, mmt_error *err)

@@ -7,31 +7,9 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "tuner/common/options.h"
-
-/* ---- talking --------------------------------------------------------------------- */
-
-static void say_line(const struct mmt_text *line)
-{
-    for (size_t at = 0; at < line->length;) {
-        ssize_t sent =
-            send(MMT_WORKER_FD, line->data + at, line->length - at, MSG_NOSIGNAL);
-        if (sent <= 0)
-            _exit(MMT_EXIT_FAILED);
-        at += (size_t) sent;
-    }
-}
-
-void mmt_worker_note(const char *word)
-{
-    struct mmt_text line = { 0 };
-    mmt_text_addf(&line, "{\"note\":\"%s\"}\n", word);
-    say_line(&line);
-    mmt_text_finish(&line);
-}
 
 /* ---- jobs ------------------------------------------------------------------------ */
 
@@ -51,6 +29,16 @@ static void note_cache(struct mmt_reply *reply)
     mmt_text_finish(&trouble);
 }
 
+static mmt_status do_job(struct worker *w, const struct mmt_job *job,
+                         struct mmt_reply *reply, mmt_error *err)
+{
+    if (job->task == MMT_TASK_YARDSTICK)
+        return mmt_worker_time_yardstick(w, job, reply, err);
+    if (job->task == MMT_TASK_VERDICT)
+        return mmt_worker_time_verdict(w, job, reply, err);
+    return mmt_worker_do(w, job, reply, err);
+}
+
 /* False where the worker should end. */
 static bool serve_job(struct worker *w, const char *line)
 {
@@ -62,7 +50,7 @@ static bool serve_job(struct worker *w, const char *line)
     if (mmt_wire_read_job(line, &job, &err)) {
         resolve_job(w, &job);
         reply.count = job.count ? job.count : 1;
-        status = mmt_worker_do(w, &job, &reply, &err);
+        status = do_job(w, &job, &reply, &err);
     } else {
         status = err.status;
     }
@@ -73,7 +61,7 @@ static bool serve_job(struct worker *w, const char *line)
     note_cache(&reply);
     if (!mmt_wire_write_reply(&reply, &answer))
         return false;
-    say_line(&answer);
+    mmt_worker_say(&answer);
     mmt_text_finish(&answer);
     return !reply.spoilt;
 }

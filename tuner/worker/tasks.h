@@ -22,7 +22,10 @@ struct worker {
     char caller_note[256];
 };
 
-/* Tells the tuner what the worker is at: "compile". */
+/* Sends whole lines to the tuner; ends the worker where nobody hears them (wire.c). */
+void mmt_worker_say(const struct mmt_text *lines);
+
+/* Tells the tuner what the worker is at: "compile" (wire.c). */
 void mmt_worker_note(const char *word);
 
 /* A candidate's result where an error came of it. */
@@ -31,12 +34,12 @@ void mmt_worker_fail(struct mmt_result *result, const mmt_error *err);
 /* After these a device may be in any state: a fault poisons a CUDA context for good. */
 bool mmt_worker_spoils(mmt_status status);
 
-/* Does a job, whose configurations are resolved; fills as many results as it has. */
+/* Does a job but for those of libraries.c; its configurations are resolved. Fills as many
+ * results as it has. */
 mmt_status mmt_worker_do(struct worker *w, const struct mmt_job *job,
                          struct mmt_reply *reply, mmt_error *err);
 
-/* ---- of tasks.c, for libraries.c ----------------------------------------------------
- */
+/* ---- of tasks.c, for libraries.c ------------------------------------------------- */
 
 /* Compiles the job's first configuration in all specialisations of its problem. */
 mmt_status mmt_worker_compile_first(struct worker *w, const struct mmt_job *job,
@@ -46,8 +49,7 @@ mmt_status mmt_worker_compile_first(struct worker *w, const struct mmt_job *job,
 mmt_status mmt_worker_enter_session(struct worker *w, const struct mmt_job *job,
                                     mmt_error *err);
 
-/* ---- libraries.c ----------------------------------------------------------------------
- */
+/* ---- libraries.c ----------------------------------------------------------------- */
 
 mmt_status mmt_worker_time_yardstick(struct worker *w, const struct mmt_job *job,
                                      struct mmt_reply *reply, mmt_error *err);

@@ -1,10 +1,13 @@
 /* Jobs and replies as lines of JSON. */
-#include "tuner/worker/worker.h"
-
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tuner/common/options.h"
+#include "tuner/worker/tasks.h"
 
 static const char *const outcome_names[] = { "timed", "wrong",   "failed", "skipped",
                                              "hung",  "crashed", "killed" };
@@ -281,4 +284,25 @@ bool mmt_wire_read_note(const char *line, char note[16])
         snprintf(note, 16, "%s", said);
     json_decref(object);
     return good;
+}
+
+/* ---- sending --------------------------------------------------------------------- */
+
+void mmt_worker_say(const struct mmt_text *line)
+{
+    for (size_t at = 0; at < line->length;) {
+        ssize_t sent =
+            send(MMT_WORKER_FD, line->data + at, line->length - at, MSG_NOSIGNAL);
+        if (sent <= 0)
+            _exit(MMT_EXIT_FAILED);
+        at += (size_t) sent;
+    }
+}
+
+void mmt_worker_note(const char *word)
+{
+    struct mmt_text line = { 0 };
+    mmt_text_addf(&line, "{\"note\":\"%s\"}\n", word);
+    mmt_worker_say(&line);
+    mmt_text_finish(&line);
 }

@@ -32,8 +32,7 @@ static void enter_phase(struct mmt_worker *worker, const char *phase, double lim
     snprintf(worker->phase, sizeof worker->phase, "%s", phase);
 }
 
-/* ---- starting ------------------------------------------------------------------------
- */
+/* ---- starting -------------------------------------------------------------------- */
 
 /* A process group of its own: Ctrl-C is the parent's to hear, and what a compiler starts
  * is killed with it. */
