@@ -30,16 +30,14 @@ static int compare_times(const void *left, const void *right)
 static struct mmt_record *list_timed(const struct mmt_run *run,
                                      const mmt_problem *problem, int *count)
 {
-    size_t all;
-    const struct mmt_record *records = mmt_journal_records(run->files.journal, &all);
-    struct mmt_record *out = malloc((all + 1) * sizeof *out);
+    const struct mmt_journal *journal = run->files.journal;
+    const struct mmt_record *r = mmt_journal_first(journal, problem);
+    struct mmt_record *out = malloc((mmt_journal_count(journal) + 1) * sizeof *out);
     *count = 0;
-    for (size_t i = 0; out && i < all; i++)
-        if (mmt_record_is_candidate(&records[i]) &&
-            records[i].result.outcome == MMT_TIMED &&
-            mmt_problem_equal(&records[i].problem, problem) &&
-            mmt_tune_allows(run, problem, &records[i].config))
-            out[(*count)++] = records[i];
+    for (; out && r; r = mmt_journal_next(journal, r))
+        if (mmt_record_is_candidate(r) && r->result.outcome == MMT_TIMED &&
+            mmt_tune_allows(run, problem, &r->config))
+            out[(*count)++] = *r;
     if (out)
         qsort(out, (size_t) *count, sizeof *out, compare_times);
     return out;
@@ -129,14 +127,13 @@ static const struct mmt_record *last_final(const struct mmt_run *run,
                                            const mmt_problem *problem,
                                            const struct mmt_config *config)
 {
-    size_t i;
-    const struct mmt_record *r = mmt_journal_records(run->files.journal, &i);
-    while (i-- > 0)
-        if (r[i].final && r[i].result.outcome == MMT_TIMED &&
-            mmt_config_equal(&r[i].config, config) &&
-            mmt_problem_equal(&r[i].problem, problem))
-            return &r[i];
-    return NULL;
+    const struct mmt_journal *journal = run->files.journal;
+    const struct mmt_record *r = mmt_journal_first(journal, problem), *last = NULL;
+    for (; r; r = mmt_journal_next(journal, r))
+        if (r->final && r->result.outcome == MMT_TIMED &&
+            mmt_config_equal(&r->config, config))
+            last = r;
+    return last;
 }
 
 /* Whether a time is less than another beyond the spreads of both. */

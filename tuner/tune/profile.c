@@ -213,13 +213,11 @@ mmt_status mmt_tune_open_profile(struct mmt_run *run, mmt_error *err)
 
 static double naive_seconds(const struct mmt_run *run, const mmt_problem *problem)
 {
-    size_t count;
-    const struct mmt_record *r = mmt_journal_records(run->files.journal, &count);
+    const struct mmt_record *r = mmt_journal_first(run->files.journal, problem);
     double least = INFINITY;
-    for (size_t i = 0; i < count; i++)
-        if (!strcmp(r[i].config.template->name, "naive") &&
-            r[i].result.outcome == MMT_TIMED && mmt_problem_equal(&r[i].problem, problem))
-            least = fmin(least, r[i].result.time.median);
+    for (; r; r = mmt_journal_next(run->files.journal, r))
+        if (!strcmp(r->config.template->name, "naive") && r->result.outcome == MMT_TIMED)
+            least = fmin(least, r->result.time.median);
     return isfinite(least) ? least : 0;
 }
 

@@ -211,14 +211,13 @@ static int compare_times(const void *left, const void *right)
 static void add_next_best(struct ranging *r, const mmt_problem *problem)
 {
     enum { MOST_FINALS = 64 };
+    const struct mmt_journal *journal = r->run->files.journal;
+    const struct mmt_record *record = mmt_journal_first(journal, problem);
     const struct mmt_record *finals[MOST_FINALS];
-    size_t all;
-    const struct mmt_record *records = mmt_journal_records(r->run->files.journal, &all);
     int count = 0;
-    for (size_t i = 0; i < all && count < MOST_FINALS; i++)
-        if (records[i].final && records[i].result.outcome == MMT_TIMED &&
-            mmt_problem_equal(&records[i].problem, problem))
-            finals[count++] = &records[i];
+    for (; record && count < MOST_FINALS; record = mmt_journal_next(journal, record))
+        if (record->final && record->result.outcome == MMT_TIMED)
+            finals[count++] = record;
     qsort(finals, (size_t) count, sizeof *finals, compare_times);
     for (int i = 0, before = r->count; i < count && r->count < before + NEXT_BEST; i++)
         add_kernel(r, &finals[i]->config);

@@ -391,15 +391,12 @@ static mmt_status start_search(struct mmt_template_search *search, mmt_error *er
 
 static void tell_journal(struct mmt_template_searches *searches)
 {
-    size_t count;
-    const struct mmt_record *records =
-        mmt_journal_records(searches->run->files.journal, &count);
-    for (size_t i = 0; i < count; i++)
-        if (mmt_record_is_candidate(&records[i]) &&
-            mmt_journal_stands(searches->run->files.journal, &records[i]) &&
-            mmt_tune_allows(searches->run, searches->problem, &records[i].config) &&
-            mmt_problem_equal(&records[i].problem, searches->problem))
-            mmt_searches_tell(searches, &records[i].config, &records[i].result);
+    const struct mmt_journal *journal = searches->run->files.journal;
+    const struct mmt_record *r = mmt_journal_first(journal, searches->problem);
+    for (; r; r = mmt_journal_next(journal, r))
+        if (mmt_record_is_candidate(r) && mmt_journal_stands(journal, r) &&
+            mmt_tune_allows(searches->run, searches->problem, &r->config))
+            mmt_searches_tell(searches, &r->config, &r->result);
 }
 
 mmt_status mmt_searches_create(struct mmt_run *run, const mmt_problem *problem,

@@ -213,16 +213,13 @@ static double time_of(const struct mmt_record *record)
 static const struct mmt_record *best_record(const struct mmt_run *run,
                                             const struct question *q)
 {
-    size_t count;
-    const struct mmt_record *records = mmt_journal_records(run->files.journal, &count);
+    const struct mmt_journal *journal = run->files.journal;
+    const struct mmt_record *r = mmt_journal_first(journal, &q->it->call.problem);
     const struct mmt_record *best = NULL;
-    for (size_t i = 0; i < count; i++) {
-        const struct mmt_record *r = &records[i];
-        if (r->result.outcome == MMT_TIMED &&
-            mmt_problem_equal(&r->problem, &q->it->call.problem) &&
-            is_allowed(run, q, &r->config) && (!best || time_of(r) < time_of(best)))
+    for (; r; r = mmt_journal_next(journal, r))
+        if (r->result.outcome == MMT_TIMED && is_allowed(run, q, &r->config) &&
+            (!best || time_of(r) < time_of(best)))
             best = r;
-    }
     return best;
 }
 
