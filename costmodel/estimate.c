@@ -10,16 +10,19 @@ static double or_else(int value, double otherwise)
 
 /* ---- a CPU: cycles of the busiest core --------------------------------------------- */
 
-/* Of kernels that were not written for one: a multiplication by itself, which a block of
- * several threads and neighbours share; around a block, and a launch. */
-static double on_cpu(const struct mmt_load *load, double threads, double k,
-                     const struct mmt_caps *caps)
+/* Of kernels that were not written for one: a multiplication by itself, which neighbours
+ * in a thread's tile share; around a block, and a launch. A tile is computed whole. */
+static double on_cpu(const struct mmt_load *load, const struct mmt_bound *bound)
 {
-    static const double alone = 2.5, around = 500, launch = 20000;
-    const double outputs = fmax(load->outputs / (load->blocks * threads), 1);
-    const double reuse = sqrt(outputs) / (sqrt(outputs) + 1.5);
-    return load->outputs * k * alone / reuse + load->blocks * around +
-           load->workspace / fmax(caps->sms, 1) + load->launches * launch;
+    static const double alone = 1.4, around = 500, launch = 20000;
+    const struct mmt_config *config = &bound->config;
+    const struct mmt_tile tile = config->template->tile(config->values, bound->problem);
+    const double k = fmax((double) bound->problem->k, 1);
+    const double outputs = fmax(load->outputs, load->blocks * tile.m * tile.n);
+    const double each = fmax(outputs / (load->blocks * load->threads), 1);
+    const double reuse = sqrt(each) / (sqrt(each) + 1.5);
+    return outputs * k * alone / reuse + load->blocks * around +
+           load->workspace / fmax(bound->caps->sms, 1) + load->launches * launch;
 }
 
 /* ---- a GPU: cycles of the busiest multiprocessor ----------------------------------- */
@@ -135,11 +138,10 @@ static double on_gpu(const struct share *s, const struct mmt_load *load,
 
 double mmt_cost_estimate_load(const struct mmt_bound *bound, const struct mmt_load *load)
 {
-    const double k = fmax((double) bound->problem->k, 1);
     if (load->cycles > 0)
         return load->cycles + rates_of(bound->config.template)->launch;
     if (bound->caps->kind == MMT_CPU)
-        return on_cpu(load, load->threads, k, bound->caps);
+        return on_cpu(load, bound);
     const struct share s = share_of(bound, load);
     return on_gpu(&s, load, bound);
 }

@@ -164,17 +164,24 @@ static void correct_by_model(struct ranking *r, const struct mmt_model *model)
 /* Squared octaves between two shapes of which one's time tells the other's. */
 static const double near_enough = 0.25;
 
-static void take_out(struct ranking *r, const struct mmt_config *config)
+/* Takes a configuration out that is expected to take longer; false where it is expected
+ * to take less. */
+static bool take_out(struct ranking *r, const struct mmt_ranked *next)
 {
     int left = 0;
-    for (int i = 0; i < r->count; i++)
-        if (!mmt_config_equal(&r->best[i].config, config))
+    for (int i = 0; i < r->count; i++) {
+        if (!mmt_config_equal(&r->best[i].config, &next->config))
             r->best[left++] = r->best[i];
+        else if (r->best[i].seconds <= next->seconds)
+            return false;
+    }
     r->count = left;
+    return true;
 }
 
 /* The kernel of the nearest entry: its time there, times what the law expects it to grow
- * by. */
+ * by, where that is less than what the law expects: a busy machine makes no kernel slow.
+ */
 static void add_near(struct ranking *r, const struct mmt_model *model)
 {
     const struct mmt_entry *near = mmt_find_nearest(r->q, near_enough);
@@ -187,8 +194,8 @@ static void add_near(struct ranking *r, const struct mmt_model *model)
         return;
     next.seconds = near->time.median * mmt_expected_seconds(&next, &here) /
                    mmt_expected_seconds(&next, &there);
-    take_out(r, &next.config);
-    insert(r, &next);
+    if (take_out(r, &next))
+        insert(r, &next);
 }
 
 bool mmt_has_law(const mmt_problem *problem)

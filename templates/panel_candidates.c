@@ -22,11 +22,10 @@ static const double tile_cycles = 8.5, vector_stored = 9.3, element_stored = 4.4
 /* For a cache line of a work-item's A and B that lie across k and are not packed, where
  * the next one is that many bytes further. */
 static const double a_line = 5.1, b_line = 2.6, far_apart = 2048;
-/* For four bytes of an operand that is packed, as they lie and across; and for its
- * launch.
- */
+/* For four bytes of a panel, as they lie, across, and across pages; and for the launch
+ * that packs. */
 static const double a_packed = 2.4, a_turned = 1.4, b_packed = 1.05, b_turned = 2.05,
-                    launch_again = 8300;
+                    b_paged = 5.5, launch_again = 8300;
 
 static double most_of(double a, double b)
 {
@@ -67,17 +66,21 @@ static double share_of(double items, const struct mmt_caps *caps)
     return (ceil(items / cores) + (items > 1 ? apart : 0)) / items;
 }
 
+/* Panels are packed whole. */
 static double packing_of(const int *v, const mmt_problem *p, double size,
                          const struct mmt_caps *caps)
 {
     const double words = size / 4 / (caps->sms ? caps->sms : 1), k = (double) p->k;
+    const double rows = (double) (mmt_gemm_pieces(p->m, v[THREAD_TILE_M]) *
+                                  v[THREAD_TILE_M] * matrices(p, p->stride_a));
+    const double columns =
+        (double) (mmt_gemm_pieces(p->n, width(v)) * width(v) * matrices(p, p->stride_b));
+    const double turned = (double) p->ldb * size < far_apart ? b_turned : b_paged;
     double cycles = 0;
     if (v[PACK_A])
-        cycles += launch_again + (p->trans_a ? a_turned : a_packed) * words * k *
-                                     (double) (p->m * matrices(p, p->stride_a));
+        cycles += launch_again + (p->trans_a ? a_turned : a_packed) * words * k * rows;
     if (v[PACK_B])
-        cycles += launch_again + (p->trans_b ? b_turned : b_packed) * words * k *
-                                     (double) (p->n * matrices(p, p->stride_b));
+        cycles += launch_again + (p->trans_b ? turned : b_packed) * words * k * columns;
     return cycles;
 }
 

@@ -194,13 +194,21 @@ static void check_memory(void)
 static void check_shared(void)
 {
     const struct mmt_caps caps = device_of(&kinds[3], 4096);
-    mmt_problem one = problem_of(MMT_GEMM, MMT_F32, shapes[1], 2), many = one;
+    const mmt_problem one = problem_of(MMT_GEMM, MMT_F32, shapes[1], 2);
+    mmt_problem many = one;
+    struct mmt_launches of_one = { 0 }, of_many = { 0 };
+    struct mmt_selection selection;
+    mmt_error err;
 
     many.batch = 100, many.stride_b = 0;
-    CHECK(workspace_of(&one, &caps) > 0);
-    CHECK_EQ_INT(workspace_of(&many, &caps), workspace_of(&one, &caps));
+    CHECK_OK(mmt_select(NULL, &one, &caps, NULL, &selection, &err), err);
+    mmt_config_launch(&selection.config, &one, &caps, &of_one);
+    mmt_config_launch(&selection.config, &many, &caps, &of_many);
+    CHECK(of_one.workspace > 0);
+    CHECK_EQ_INT(of_many.workspace, of_one.workspace);
     many.stride_b = one.n * one.k;
-    CHECK_EQ_INT(workspace_of(&many, &caps), 100 * workspace_of(&one, &caps));
+    mmt_config_launch(&selection.config, &many, &caps, &of_many);
+    CHECK_EQ_INT(of_many.workspace, 100 * of_one.workspace);
 }
 
 /* ---- a device that is there ------------------------------------------------------ */
