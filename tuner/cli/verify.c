@@ -236,8 +236,15 @@ static void verify_one(struct run *run, const mmt_problem *problem,
         .count = 1,
         .configs = { *config },
     };
+    const char *refusal =
+        mmt_config_check_problem(config, problem, &run->tune.device.caps);
     struct mmt_event event;
 
+    if (refusal) {
+        run->failed++;
+        say_check("failed", problem, config, "cannot run", refusal);
+        return;
+    }
     const double start = mmt_now();
     if (is_over(run) || !mmt_pool_do(&run->tune, &job, limit, &event))
         return;
