@@ -98,31 +98,30 @@ static void report_library(const struct mmt_run *run)
         print_library(run, &standing);
 }
 
-/* Whether the run had goals of that family, and too few times for its other shapes. */
-static bool lacks_model(const struct mmt_run *run, mmt_type family)
+/* Whether the run had goals of that type, and too few times for its other shapes. */
+static bool lacks_model(const struct mmt_run *run, mmt_type type)
 {
+    const mmt_type family = mmt_type_family(type);
     bool meant = false;
     for (int i = 0; i < run->goals.count; i++)
-        meant |= run->goals.list[i].op == MMT_GEMM &&
-                 mmt_type_family(run->goals.list[i].type) == family;
+        meant |= run->goals.list[i].op == MMT_GEMM && run->goals.list[i].type == type;
     return meant && !mmt_profile_model(run->files.profile, family) &&
            !(run->files.layers && mmt_profile_model(run->files.layers, family));
 }
 
 static void print_unserved(const struct mmt_run *run)
 {
-    struct mmt_text families = { 0 };
+    struct mmt_text types = { 0 };
     for (int i = 0; i < MMT_NUM_TYPES; i++)
-        if (mmt_type_family((mmt_type) i) == (mmt_type) i &&
-            lacks_model(run, (mmt_type) i))
-            mmt_text_addf(&families, "%s%s", families.length ? ", " : "",
+        if (lacks_model(run, (mmt_type) i))
+            mmt_text_addf(&types, "%s%s", types.length ? ", " : "",
                           mmt_type_name((mmt_type) i));
-    if (families.length)
+    if (types.length)
         printf(
             "for other shapes of %s the run adds nothing: that takes times of %d shapes; "
             "a longer --budget goes on from here\n",
-            mmt_text_string(&families), MMT_FEWEST_SHAPES);
-    mmt_text_finish(&families);
+            mmt_text_string(&types), MMT_FEWEST_SHAPES);
+    mmt_text_finish(&types);
 }
 
 void mmt_report_end(struct mmt_run *run)
