@@ -78,8 +78,8 @@ static bool exchange_kernels(struct selection *selection, double *mean)
     return any;
 }
 
-int mmt_bundle_select(const double *times, const double *best, int rows, int cols, int most,
-                   int *selected)
+int mmt_bundle_select(const double *times, const double *best, int rows, int cols,
+                      int most, int *selected)
 {
     enum { ROUNDS = 4 };
     struct selection selection = { times, best, rows, cols, selected, 0 };
