@@ -265,7 +265,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     c += c_start + BLOCK_Z * c_stride;
     const int steps = alpha == 0 ? 0 : k; // then A and B do not count, whatever they hold
     if (!(fabs((float) alpha) <= 1)) // what alpha times a part of the sum may exceed
-        block_k = k;
+        block_k = max(k, 1);
 
     for (int first = 0; first == 0 || first < steps; first += block_k)
         for (int col = first_col; col < past_col; col += WIDTH)
