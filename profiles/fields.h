@@ -57,8 +57,6 @@ struct mmt_field {
                     * it is not written */
 };
 
-enum { MMT_MOST_LACKING = 168 }; /* bytes of a member that may lack */
-
 /* Appends a copy of an item to an array of a profile, whose pointer and count these are.
  */
 mmt_status mmt_profile_append(void *array, size_t *count, const void *item, size_t size,

@@ -88,7 +88,6 @@ static const struct mmt_field device[] = { NAMES,
 static const struct mmt_field published_device[] = { NAMES, { 0 } };
 #undef OF
 
-_Static_assert(sizeof(struct mmt_made_health) <= MMT_MOST_LACKING, "it may lack");
 #define OF struct mmt_made_health
 static const struct mmt_field health[] = {
     ROW(NUMBER, "hottest_celsius", hottest, PLAIN),
@@ -214,7 +213,6 @@ static const struct mmt_field timing[] = {
 };
 #undef OF
 
-_Static_assert(sizeof(struct mmt_yardstick) <= MMT_MOST_LACKING, "it may lack");
 #define OF struct mmt_yardstick
 static const struct mmt_field yardstick[] = {
     ROW(STRING, "library", library),
