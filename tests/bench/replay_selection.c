@@ -53,28 +53,13 @@ struct tally {
 
 static struct mmt_caps h200(void)
 {
-    return (struct mmt_caps){
-        .dialect = MMT_CUDA_CXX,
-        .kind = MMT_GPU,
-        .f64 = true,
-        .max_threads = 1024,
-        .max_block = { 1024, 1024, 64 },
-        .max_grid = { INT32_MAX, 65535, 65535 },
-        .shared = 232448,
-        .shared_per_sm = 233472,
-        .registers = 65536,
-        .registers_per_thread = 255,
-        .registers_per_sm = 65536,
-        .threads_per_sm = 2048,
-        .blocks_per_sm = 32,
-        .sms = 132,
-        .warp = 32,
-        .sm = 90,
-        .architecture = "sm_90a",
-        .backend = "cuda",
-        .cache = 50 << 20,
-        .clock_khz = 1980000,
-    };
+    struct mmt_caps caps = synthetic_gpu();
+    caps.sm = 90;
+    snprintf(caps.architecture, sizeof caps.architecture, "sm_90a");
+    snprintf(caps.backend, sizeof caps.backend, "cuda");
+    caps.cache = 50 << 20;
+    caps.clock_khz = 1980000;
+    return caps;
 }
 
 static void add_kernel(struct recorded *r, const char *text)
