@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "costmodel/costmodel.h"
+#include "templates/split.h"
 
 static double or_else(int value, double otherwise)
 {
@@ -40,14 +41,14 @@ struct share {
 /* As nearly all kernels that multiply by FMAs; fitted as those of templates are
  * (docs/lab/law.md). */
 static const struct mmt_rates usual = {
-    .slowed = 1.15,
-    .feeding = 0.2,
-    .l2 = 20,
-    .latency = 1000,
-    .around = 2700,
-    .stored = 0.11,
-    .launch = 3450,
-    .launch_again = 2700,
+    .slowed = 1.17,
+    .feeding = 0.26,
+    .l2 = 22,
+    .latency = 820,
+    .around = 1600,
+    .stored = 0.2,
+    .launch = 1960,
+    .launch_again = 4070,
     .unaligned = 1.4,
 };
 
@@ -107,12 +108,12 @@ static struct share share_of(const struct mmt_bound *bound, const struct mmt_loa
 static double on_gpu(const struct share *s, const struct mmt_load *load,
                      const struct mmt_bound *bound)
 {
-    static const double memory_bytes = 19, lanes = 128;
+    static const double lanes = 128;
     const struct mmt_config *config = &bound->config;
     const struct mmt_rates *rates = rates_of(config->template);
     const mmt_type type = bound->problem->type;
     const struct mmt_work work = mmt_config_work(config, type);
-    const double size = mmt_cost_element(config, type), sms = fmax(bound->caps->sms, 1);
+    const double size = mmt_cost_element(config, type);
     const double slices = mmt_config_in_slices(config, type) ? mmt_type_slices(type) : 1;
     const double products = slices * (slices + 1) / 2;
     const double rate =
@@ -128,7 +129,8 @@ static double on_gpu(const struct share *s, const struct mmt_load *load,
     const double fetch = s->blocks * (s->m + s->n) * s->k * size * slices / rates->l2 *
                          (load->unaligned ? rates->unaligned : 1);
     const double wait = rounds * ceil(s->k / s->step) * rates->latency / s->stages;
-    const double memory = (load->bytes + 2 * load->workspace) / sms / memory_bytes;
+    const double memory =
+        (load->bytes + 2 * load->workspace) / mmt_split_memory_rate(bound->caps);
     const double most =
         sqrt(compute * compute + fetch * fetch + wait * wait + memory * memory);
     return most + rounds * rates->around +

@@ -316,7 +316,7 @@ bool mmt_config_meant(const struct mmt_template *template, const mmt_problem *pr
     if (!serves(template, problem, caps))
         return false;
     if (template->preferred_on & caps->kind)
-        return !template->prefers || template->prefers(problem);
+        return !template->prefers || template->prefers(problem, caps);
     for (int i = 0; mmt_templates[i]; i++)
         if (mmt_templates[i]->preferred_on & caps->kind &&
             serves(mmt_templates[i], problem, caps))

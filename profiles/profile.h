@@ -28,7 +28,7 @@ struct mmt_tree {
 
 /* Grows with each change of what the law of time expects or of the features: a model
  * corrects the law of its own edition alone. */
-enum { MMT_LAW_EDITION = 1 };
+enum { MMT_LAW_EDITION = 2 };
 
 /* What corrects the law of time for a family (docs/lab/law.md). */
 enum { MMT_MOST_TREES = 160, MMT_MOST_TEMPLATES = 64 };

@@ -142,7 +142,7 @@ static void add_unlisted(struct ranking *r, const struct mmt_profile *profile)
 
 /* The part of a model's correction that counts: of many kernels, the one of which a model
  * errs most in its favour would be chosen (docs/lab/law.md). */
-static const double heeded = 0.5;
+static const double heeded = 0.7;
 
 /* Corrects what the law expects by what this card's times taught, and orders anew. */
 static void correct_by_model(struct ranking *r, const struct mmt_model *model)

@@ -330,10 +330,18 @@ static struct mmt_alignment mma_alignment(const int *v, const mmt_problem *probl
 
 /* Where both sides of C are long, packing slices first costs little beside multiplying
  * them. */
-static bool bf16x3_prefers(const mmt_problem *p)
+static bool bf16x3_prefers(const mmt_problem *p, const struct mmt_caps *caps)
 {
+    (void) caps;
     enum { SHORT = 256 };
     return p->m <= SHORT || p->n <= SHORT;
+}
+
+/* Hopper's wgmma is the faster one. */
+static bool mma_prefers(const mmt_problem *p, const struct mmt_caps *caps)
+{
+    (void) p;
+    return caps->sm < 90 || caps->sm >= 100;
 }
 
 /* What both templates of mma.cu have. */
@@ -351,6 +359,7 @@ const struct mmt_template mmt_template_mma = {
         "16-bit, tf32 and 8-bit types on the tensor cores of NVIDIA's sm_75 and newer",
     .types = 1 << MMT_BF16 | 1 << MMT_F16 | 1 << MMT_TF32 | 1 << MMT_F8E4M3 |
              1 << MMT_F8E5M2 | 1 << MMT_I8,
+    .prefers = mma_prefers,
     OF_MMA_CU,
     .rates = { .slowed = 0.96,
                .feeding = 0.53,
@@ -371,15 +380,15 @@ const struct mmt_template mmt_template_mma_bf16x3 = {
     .types = 1 << MMT_F32,
     .prefers = bf16x3_prefers,
     OF_MMA_CU,
-    .rates = { .slowed = 1.15,
-               .feeding = 0.3,
-               .few_warps = 3,
-               .l2 = 69,
-               .latency = 1440,
-               .around = 470,
-               .stored = 0.55,
-               .launch = 4800,
-               .unaligned = 8.4 },
+    .rates = { .slowed = 1.2,
+               .feeding = 0.34,
+               .few_warps = 2,
+               .l2 = 41,
+               .latency = 1120,
+               .around = 450,
+               .stored = 0.53,
+               .launch = 4000,
+               .unaligned = 4.4 },
     .seeds = bf16x3_seeds,
     .num_seeds = sizeof(bf16x3_seeds) / sizeof(bf16x3_seeds[0]),
 };

@@ -266,8 +266,9 @@ static void simt_tma_define(const int *v, const struct mmt_variant *variant,
 /* Cards of sm_90 have tensor cores for f64, and smaller products leave too few tiles to
  * pay for packing: `simt` serves these as well, and a search that tried both found less.
  */
-static bool simt_tma_prefers(const mmt_problem *p)
+static bool simt_tma_prefers(const mmt_problem *p, const struct mmt_caps *caps)
 {
+    (void) caps;
     enum { WIDE = 2048, DEEP = 512 };
     return p->type != MMT_F64 && p->m >= WIDE && p->n >= WIDE && p->k >= DEEP;
 }

@@ -139,10 +139,9 @@ struct mmt_template {
                             * where somebody names it. It must be right everywhere its
                             * dialects reach */
     bool (*prefers)(
-        const mmt_problem *problem); /* optional: whether it is worth trying for
-                                      * such a problem where nobody names it; it
-                                      * is then chosen where it won, not for
-                                      * shapes that were never tuned */
+        const mmt_problem *problem,
+        const struct mmt_caps *caps); /* optional: whether it is worth trying for such a
+                                       * problem on such a device where nobody names it */
     bool last_resort; /* chosen only where none of the others serves: a lesson, not a fast
                        * kernel */
     int fma_per_cycle_per_sm; /* of four-byte elements, by this template's instruction,

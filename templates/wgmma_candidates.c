@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "templates/split.h"
 #include "templates/wgmma.h"
 
 /* ---- what one takes -------------------------------------------------------------- */
@@ -13,18 +14,20 @@
  * doubling of a cluster. */
 static const double tensor_slowed = 1.09, shared_slowed = 1.37;
 static const double cluster_slows = 0.085;
-/* What promoting a column of accumulators takes, and transposing a row of the left
- * operand. */
-static const double promoted = 1.4, transposed = 2.4;
+/* What promoting a column of accumulators takes where tensor cores wait for it, and
+ * transposing a row of the left operand, which they may be at meanwhile. */
+static const double promoted = 1.4, transposed = 4;
 /* Bytes that a multiprocessor gets in a cycle; the way of a stage, and more for each
  * doubling of a cluster. */
-static const double l2_rate = 92, memory_rate = 19.7;
+static const double l2_rate = 92, memory_reached = 1.05;
 static const double latency = 1350, latency_double = 400;
+/* A cluster's blocks begin and end together. */
+static const double cluster_cycles = 400;
 /* Around the tiles of a round; an element of C stored from registers, a piece of C that
  * TMA stores; the launch that adds splits up, or bytes of sums that a block sends to its
  * mates in a cycle. */
 static const double round_cycles = 900, stored = 0.17, piece_stored = 87;
-static const double split_cycles = 5000, mates_rate = 32;
+static const double split_cycles = 5000, mates_rate = 18;
 /* A launch that packs an operand, and its bytes in a cycle. */
 static const double pack_cycles = 1970, pack_rate = 15.9;
 
@@ -34,8 +37,9 @@ enum { MOST_BLOCKS = 3 }; /* resident, of one consumer */
 struct outlook {
     const mmt_problem *problem;
     int64_t rows, columns, steps, batch, sms;
-    double bytes;   /* of A, B and C */
-    double packing; /* cycles of launches that pack */
+    double bytes;       /* of A, B and C */
+    double memory_rate; /* bytes in a cycle */
+    double packing;     /* cycles of launches that pack */
     size_t shared;
     int pieces;          /* of C in shared memory, for which the two below are known */
     size_t fixed, stage; /* bytes that a block takes, and that each stage does */
@@ -98,11 +102,13 @@ static int64_t tiles_of(const struct outlook *o, const int *v)
            cn * o->batch;
 }
 
-/* Multiprocessors that clusters of so many blocks can take. */
+/* Multiprocessors that clusters of so many blocks surely take. A cluster lies within one
+ * GPC, of which up to 18 multiprocessors are enabled: of more than two blocks it leaves
+ * some idle, on each card others. */
 static int64_t taken_by(const struct outlook *o, int mates)
 {
-    const int group = mates > 4 ? 16 : mates;
-    return o->sms < group ? 1 : o->sms / group * group;
+    const int64_t sms = mates > 2 ? o->sms * 7 / 8 : o->sms;
+    return sms < mates ? 1 : sms / mates * mates;
 }
 
 static double parts_of(const struct outlook *o, const int *v)
@@ -117,10 +123,11 @@ static double step_of(const struct outlook *o, const int *v, int mates)
 {
     const double n = v[TILE_N];
     const double left = v[TRANSPOSE_IN_REGISTERS] ? 0 : BLOCK_M;
-    const double multiply = fmax(2 * n * tensor_slowed, (left + n) * shared_slowed);
-    const double step = o->products * multiply +
-                        (v[PROMOTE] ? promoted * n / v[PROMOTE] : 0) +
-                        (v[TRANSPOSE_IN_REGISTERS] ? transposed * BLOCK_M : 0);
+    const double transpose = v[TRANSPOSE_IN_REGISTERS] ? transposed * BLOCK_M : 0;
+    const double multiply =
+        fmax(transpose, fmax(2 * n * tensor_slowed, (left + n) * shared_slowed));
+    const bool waits = v[PROMOTE] && !has_two_parts(v);
+    const double step = o->products * multiply + (waits ? promoted * n / v[PROMOTE] : 0);
     return step * (1 + cluster_slows * __builtin_ctz((unsigned) mates));
 }
 
@@ -161,12 +168,13 @@ static double cycles_of(const struct outlook *o, const int *v, int blocks)
     const double wait = rounds * steps *
                         (latency + latency_double * __builtin_ctz((unsigned) mates)) /
                         (v[STAGES] * lines);
-    const double memory = (o->bytes + parts_of(o, v)) / (memory_rate * (double) o->sms);
+    const double memory = (o->bytes + parts_of(o, v)) / o->memory_rate;
     const double most =
         sqrt(multiply * multiply + fetch * fetch + wait * wait + memory * memory);
     const bool adds = v[SPLIT_K] > 1 || v[TILE_SCHEDULER] == STREAM_K;
+    const bool meets = blocks_of_cluster(v) > 1;
     return most + rounds * round_cycles + each * storing(o, v) +
-           (adds ? split_cycles : 0) + o->packing;
+           (meets ? cluster_cycles : 0) + (adds ? split_cycles : 0) + o->packing;
 }
 
 /* ---- which there are ------------------------------------------------------------- */
@@ -225,8 +233,9 @@ static bool fits_sums(const struct outlook *o, const int *v)
 static void add_stages(struct outlook *o, int *v)
 {
     enum { MOST = 17 };
-    const int enough = o->products > 1 ? 2 : 3;
+    const int enough = v[WGMMA_PENDING] && o->problem->type != MMT_I32 ? 3 : 2;
     const int least = v[PROMOTE] > enough ? v[PROMOTE] : enough;
+    const int most = v[WGMMA_PENDING] ? MOST : enough;
     v[EPILOGUE_STAGES] = epilogue_stages(o, v);
     measure_shared(o, v);
     int before = 0;
@@ -235,7 +244,8 @@ static void add_stages(struct outlook *o, int *v)
         const size_t share = o->shared / (size_t) blocks - (blocks > 1 ? 1024 : 0);
         const int fit = share > o->fixed ? (int) ((share - o->fixed) / o->stage) : 0;
         v[STAGES] = fit < MOST ? fit : MOST;
-        if (v[STAGES] < least || v[STAGES] == before || !fits_sums(o, v))
+        if (v[STAGES] < least || v[STAGES] > most || v[STAGES] == before ||
+            !fits_sums(o, v))
             continue;
         before = v[STAGES];
         keep(o, v, cycles_of(o, v, blocks));
@@ -243,7 +253,7 @@ static void add_stages(struct outlook *o, int *v)
 }
 
 /* Splits by clusters only where partial sums are a part of what is read; within a cluster
- * where the pipeline has room for them. */
+ * where the pipeline has room for them, and all tiles are under way at a time. */
 static void add_splits(struct outlook *o, int *v)
 {
     static const int splits[] = { 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128 };
@@ -258,7 +268,8 @@ static void add_splits(struct outlook *o, int *v)
     v[SPLIT_K] = 1;
     for (v[CLUSTER_K] = 2;
          v[SCHEDULE] == COOPERATIVE && blocks_of_cluster(v) <= MOST_MATES &&
-         o->steps / v[CLUSTER_K] >= LEAST_STEPS;
+         o->steps / v[CLUSTER_K] >= LEAST_STEPS &&
+         tiles_of(o, v) * v[CLUSTER_K] <= taken_by(o, blocks_of_cluster(v));
          v[CLUSTER_K] *= 2)
         if (accumulators(v) % (2 * v[CLUSTER_K]) == 0)
             add_stages(o, v);
@@ -291,6 +302,32 @@ static bool may_be(const struct outlook *o, const int *v)
              blocks_of_consumer(v) % 2);
 }
 
+static void add_if_may_be(struct outlook *o, int *v)
+{
+    if (!may_be(o, v))
+        return;
+    measure_stage(o, v);
+    add_clusters(o, v);
+}
+
+/* f8 promotes each stage where registers have two parts, else every fourth. f32 lets the
+ * tensor cores be a stage behind where three fit: of two stages it would have one to
+ * fill. */
+static void add_promotions(struct outlook *o, int *v)
+{
+    const mmt_type type = o->problem->type;
+    const bool every_stage = type == MMT_F32 || mmt_type_in(type, MMT_F8_TYPES);
+    v[PROMOTE] = every_stage;
+    if (mmt_type_in(type, MMT_F8_TYPES) && !v[TRANSPOSE_IN_REGISTERS] && !may_be(o, v))
+        v[PROMOTE] = 4;
+    add_if_may_be(o, v);
+    if (type != MMT_F32)
+        return;
+    v[WGMMA_PENDING] = 0;
+    add_if_may_be(o, v);
+    v[WGMMA_PENDING] = 1;
+}
+
 /* Widths in eights that cover the columns by whole numbers of tiles, and some usual ones.
  */
 static void add_widths(struct outlook *o, int *v)
@@ -310,10 +347,8 @@ static void add_widths(struct outlook *o, int *v)
     }
     for (int i = 1; i <= EIGHTS; i++) {
         v[TILE_N] = 8 * i;
-        if (!wanted[i] || !may_be(o, v))
-            continue;
-        measure_stage(o, v);
-        add_clusters(o, v);
+        if (wanted[i])
+            add_promotions(o, v);
     }
 }
 
@@ -342,10 +377,6 @@ static void add_ways(struct outlook *o, int *v)
 
     for (int turn = 0; turn <= unturned; turn++) {
         v[TRANSPOSE_IN_REGISTERS] = turn;
-        v[PROMOTE] = p->type == MMT_F32 || (turn && mmt_type_in(p->type, MMT_F8_TYPES))
-                         ? 1
-                     : mmt_type_in(p->type, MMT_F8_TYPES) ? 4
-                                                          : 0;
         if (turn && left_deep(v, p->type, p->trans_a, p->trans_b))
             return;
         add_tiles(o, v);
@@ -359,6 +390,7 @@ static struct outlook outlook_of(const mmt_problem *p, const struct mmt_caps *ca
                              .batch = p->batch,
                              .sms = caps->sms,
                              .bytes = mmt_problem_bytes(p),
+                             .memory_rate = memory_reached * mmt_split_memory_rate(caps),
                              .shared = caps->shared };
 }
 

@@ -18,6 +18,8 @@ static inline struct mmt_caps hopper_caps(unsigned sms)
         .kind = MMT_GPU,
         .registers = 65536,
         .registers_per_thread = 255,
+        .clock_khz = 1980000,
+        .memory_rate = 4916736000000,
     };
 }
 

@@ -291,7 +291,7 @@ def read_over():
 
     change_silently("law_none", "2+2+1", without(MODEL, "law"))
     change_silently("law_older", "2+2+1", within(MODEL, law=0))
-    change_silently("law_newer", "2+2+1", within(MODEL, law=2))
+    change_silently("law_newer", "2+2+1", within(MODEL, law=3))
     change_silently("portfolio", "2+2+2", within((), portfolio=[dict(SMALL["unlisted"][0], terms_us=[0.5])]))
 
 
