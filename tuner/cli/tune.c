@@ -149,7 +149,7 @@ static int read_options(int argc, char **argv, struct request *request)
           .each = take_suite },
         { .option = MMT_OPTION_TRANSPOSES, .out = &o->transposes },
         { .option = MMT_OPTION_LD, .out = o->ld_padding },
-        { .option = MMT_OPTION_TEMPLATE, .out = &o->template },
+        { .option = MMT_OPTION_TEMPLATE, .out = &o->template, .read = mmt_option_read_template },
         { .option = MMT_OPTION_SEARCH, .out = &o->search, .words = mmt_search_names },
         { .option = MMT_OPTION_BUDGET, .out = &o->budget },
         { .option = MMT_OPTION_SEED,

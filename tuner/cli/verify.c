@@ -515,7 +515,7 @@ static int read_options(int argc, char **argv, struct request *request)
           .value = "LIST",
           .what = "of {}; default: all that what is named computes",
           .read = mmt_option_read_picks },
-        { .option = MMT_OPTION_TEMPLATE, .out = &request->template },
+        { .option = MMT_OPTION_TEMPLATE, .out = &request->template, .read = mmt_option_read_template },
         { .option = MMT_OPTION_TYPE,
           .out = request->types,
           .given = &request->types_given,
