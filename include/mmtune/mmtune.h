@@ -448,9 +448,10 @@ MMT_API mmt_status mmt_finish(mmt_device *device, mmt_queue queue, mmt_error *er
 /* A queue of its own, in order, whose work the device times. One thread's at a time. */
 typedef struct mmt_timer mmt_timer;
 
+/* A timer with an idle queue; freed by mmt_timer_free before the device is closed. */
 MMT_API mmt_timer *mmt_timer_create(mmt_device *device, mmt_error *err);
 
-/* Belongs to the timer. */
+/* The queue, which belongs to the timer. */
 MMT_API mmt_queue mmt_timer_queue(const mmt_timer *timer);
 
 /* Bracket work on the timer's queue. Stopping waits for it; *seconds is the time between
@@ -458,7 +459,7 @@ MMT_API mmt_queue mmt_timer_queue(const mmt_timer *timer);
 MMT_API mmt_status mmt_timer_start(mmt_timer *timer, mmt_error *err);
 MMT_API mmt_status mmt_timer_stop(mmt_timer *timer, double *seconds, mmt_error *err);
 
-/* Frees a timer; NULL is allowed. Its queue is idle. */
+/* Frees a timer whose queue has nothing left to do; NULL is allowed. */
 MMT_API void mmt_timer_free(mmt_timer *timer);
 
 /* ---- profiles -------------------------------------------------------------------- */

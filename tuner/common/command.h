@@ -171,8 +171,8 @@ int mmt_failed_or_usage(const char *verb, const mmt_error *err);
 /* Types may be spelled as other programs do: fp16, half, double. */
 mmt_status mmt_option_type(const char *name, mmt_type *out, mmt_error *err);
 
-/* Where a word stands among those of a closed set, which ends with NULL; else "there is no
- * KIND 'WORD'", and what there is. */
+/* Where a word stands among those of a closed set, which ends with NULL; else "there is
+ * no KIND 'WORD'", and what there is. */
 mmt_status mmt_option_find(const char *kind, const char *const words[], const char *word,
                            int *out, mmt_error *err);
 

@@ -237,8 +237,8 @@ mmt_status mmt_option_find(const char *kind, const char *const words[], const ch
 {
     *out = find_word(words, word);
     return *out >= 0 ? MMT_OK
-                     : mmt_near_fail(err, word, words, "there are",
-                                     "there is no %s '%s'", kind, word);
+                     : mmt_near_fail(err, word, words, "there are", "there is no %s '%s'",
+                                     kind, word);
 }
 
 mmt_status mmt_option_choice(const struct mmt_take *take, const char *value, int *out,

@@ -1,5 +1,5 @@
-/* What a command line says of kernels' work: shapes as they are spelled, problems of them,
- * a template. */
+/* What a command line says of kernels' work: shapes as they are spelled, problems of
+ * them, a template. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -324,15 +324,16 @@ mmt_status mmt_table_save(const struct mmt_table *table, const char *folder,
     if (table->failed)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a table");
     add_csv(table, &csv);
-    mmt_status status =
-        mmt_table_save_beside(folder, name, ".csv", csv.failed ? NULL : csv.data, csv.length, err);
+    mmt_status status = mmt_table_save_beside(
+        folder, name, ".csv", csv.failed ? NULL : csv.data, csv.length, err);
     mmt_text_finish(&csv);
     if (status != MMT_OK)
         return status;
 
     json_t *root = table_json(table);
     char *json = root ? json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
-    status = mmt_table_save_beside(folder, name, ".json", json, json ? strlen(json) : 0, err);
+    status =
+        mmt_table_save_beside(folder, name, ".json", json, json ? strlen(json) : 0, err);
     free(json);
     json_decref(root);
     return status;
