@@ -13,7 +13,7 @@
  * problem, each a factor; "" is 1, "0" says that there is no such operand. */
 static const struct op {
     const char *name, *dimensions, *rows[3], *columns[3];
-} ops[MMT_STUDY_OPS] = {
+} ops[] = {
     [MMT_GEMM] = { "gemm", "mnk", { "m", "k", "m" }, { "k", "n", "n" } },
     [MMT_AXPBY] = { "axpby", "mn", { "m", "m", "m" }, { "n", "n", "n" } },
     [MMT_DOT] = { "dot", "mk", { "m", "m", "m" }, { "k", "k", "" } },
@@ -21,6 +21,8 @@ static const struct op {
     [MMT_JACOBI3D] = { "jacobi3d", "mnk", { "mn", "mn", "mn" }, { "k", "k", "k" } },
     [MMT_SYRK] = { "syrk", "nk", { "n", "0", "n" }, { "k", "0", "n" } },
 };
+enum { NUM_OPS = sizeof ops / sizeof *ops };
+_Static_assert(NUM_OPS <= MMT_STUDY_OPS, "each has a place in struct mmt_known");
 
 const char *mmt_study_op_name(mmt_op op)
 {
@@ -41,7 +43,7 @@ static int64_t whole_of(const json_t *object, const char *key)
 /* -1: none of that name. */
 static int find_op(const char *name)
 {
-    int op = MMT_STUDY_OPS - 1;
+    int op = NUM_OPS - 1;
     while (op >= 0 && strcmp(ops[op].name, name) != 0)
         op--;
     return op;
