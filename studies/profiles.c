@@ -22,7 +22,8 @@ static const struct op {
     [MMT_SYRK] = { "syrk", "nk", { "n", "0", "n" }, { "k", "0", "n" } },
 };
 enum { NUM_OPS = sizeof ops / sizeof *ops };
-_Static_assert(NUM_OPS <= MMT_STUDY_OPS, "each has a place in struct mmt_known");
+_Static_assert((int) NUM_OPS <= (int) MMT_STUDY_OPS,
+               "each has a place in struct mmt_known");
 
 const char *mmt_study_op_name(mmt_op op)
 {

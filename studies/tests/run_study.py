@@ -86,6 +86,25 @@ def check_usage(device):
     check(study().returncode == 0 and study("ladder", "--help").returncode == 0, "help")
 
 
+def check_places():
+    """mmtune-study beside the program, or on PATH; where it is nowhere, what is missing."""
+    with tempfile.TemporaryDirectory() as folder:
+        alone = shutil.copy(program, folder)
+        own = os.path.join(os.path.dirname(os.path.realpath(program)), "..", "studies", "mmtune-study")
+
+        def call(path):
+            return subprocess.run([alone, "study", "cards"], capture_output=True, text=True, env={"PATH": path})
+
+        done = call("")
+        check(done.returncode == 1 and f"mmtune-study is neither in {folder} nor on PATH" in done.stderr
+              and "-Dstudies=true" in done.stderr, f"mmtune alone: {done}")
+        os.mkdir(folder + "/bin")
+        os.symlink(os.path.realpath(own), folder + "/bin/mmtune-study")
+        check("two profiles" in call(folder + "/bin").stderr, "mmtune-study on PATH")
+        os.rename(folder + "/bin/mmtune-study", folder + "/mmtune-study")
+        check("two profiles" in call("").stderr, "mmtune-study beside mmtune")
+
+
 def check_sum(row, kernel):
     """What is not allocating adds up to the total, all by the host's clock."""
     parts = row["host to device"] + row[kernel] + row["device to host"]
@@ -531,6 +550,7 @@ def check_script(device, folder):
 
 if part == "quick":
     device = cpu()
+    check_places()
     check_usage(device)
     with tempfile.TemporaryDirectory() as temporary:
         check_memory(device, temporary)
