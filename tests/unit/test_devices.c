@@ -14,7 +14,7 @@ static void test_facts(const mmt_device *device, const mmt_devices *devices,
     CHECK(mmt_device_peak(device, MMT_F32) >= 0);
 }
 
-/* A product takes longer by the device's clock than nothing does. */
+/* Products take some time by the device's clock. */
 static void test_timer(mmt_device *device)
 {
     enum { N = 256 };
