@@ -335,6 +335,7 @@ static mmt_status take_size(void *self, const char *piece, mmt_error *err)
         return mmt_study_fail(err, MMT_ERROR_ARGUMENT,
                               "--sizes '%s' is one too many; there may be %d", piece,
                               MMT_STUDY_SIZES);
+    /* what the library takes of m, n and k */
     return mmt_option_number("--sizes", piece, 1, INT32_MAX - 65535,
                              &options->sizes[options->num_sizes++], err);
 }
