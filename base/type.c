@@ -36,7 +36,7 @@ static const struct {
 
 const char *mmt_type_name(mmt_type type)
 {
-    return types[type].name;
+    return (unsigned) type < MMT_NUM_TYPES ? types[type].name : "";
 }
 
 int mmt_type_parse(const char *name)
@@ -61,7 +61,7 @@ void mmt_type_list(unsigned set, struct mmt_text *text)
 
 size_t mmt_type_size(mmt_type type)
 {
-    return types[type].size;
+    return (unsigned) type < MMT_NUM_TYPES ? types[type].size : 0;
 }
 
 int mmt_type_slices(mmt_type type)

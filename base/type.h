@@ -25,15 +25,11 @@ static inline bool mmt_type_in(mmt_type type, unsigned set)
     return set >> type & 1;
 }
 
-/* "f32"; and back, or -1. */
-const char *mmt_type_name(mmt_type type);
+/* The type of that name, or -1. */
 int mmt_type_parse(const char *name);
 
 /* Adds "f32, f64 and i32". */
 void mmt_type_list(unsigned set, struct mmt_text *text);
-
-/* Bytes of one element of A and B, or of C where the type is an output. */
-size_t mmt_type_size(mmt_type type);
 
 /* Slices that a number is taken apart into for tensor cores that do not take it whole,
  * and what each of them is: three of bf16, which add up to a number of f32, or the four

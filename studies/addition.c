@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "studies/claims.h"
-#include "studies/cpu.h"
-#include "studies/papers.h"
-#include "studies/phases.h"
-#include "studies/study.h"
+#include "client.h"
+#include "claims.h"
+#include "cpu.h"
+#include "papers.h"
+#include "phases.h"
+#include "study.h"
 
 enum { REPETITIONS = 20, CPU_RUNS = 5 };
 
@@ -62,8 +62,8 @@ static mmt_status arrays_make(mmt_type type, int64_t n, struct arrays *out,
         return MMT_OK;
     }
     arrays_free(out);
-    return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for four arrays of %lld elements",
-                    (long long) n);
+    return mmt_study_fail(err, MMT_ERROR_MEMORY,
+                          "no memory for four arrays of %lld elements", (long long) n);
 }
 
 /* The least of a few runs, after one that touches the pages. */
@@ -71,10 +71,10 @@ static double time_cpu(const struct arrays *x)
 {
     double least = INFINITY;
     for (int run = 0; run <= CPU_RUNS; run++) {
-        double start = mmt_now();
+        double start = mmt_study_now();
         mmt_cpu_add(x->type, x->n, x->a, x->b, x->check);
         if (run)
-            least = fmin(least, mmt_now() - start);
+            least = fmin(least, mmt_study_now() - start);
     }
     return least;
 }
@@ -102,9 +102,9 @@ static mmt_status add_up(const struct mmt_study_options *options,
         status = mmt_phases_run(device->device, plan, &data, repetitions,
                                 options->seconds, &out->phases, err);
         if (status == MMT_OK && memcmp(x.c, x.check, bytes))
-            status = mmt_fail(err, MMT_ERROR_DEVICE,
-                              "%lld additions of %s on %s: the answer is wrong",
-                              (long long) out->n, mmt_type_name(type), device->id);
+            status = mmt_study_fail(
+                err, MMT_ERROR_DEVICE, "%lld additions of %s on %s: the answer is wrong",
+                (long long) out->n, mmt_type_name(type), device->facts.id);
         arrays_free(&x);
     }
     mmt_plan_free(plan);
@@ -232,8 +232,8 @@ static const char *doubt_of(const struct mmt_study_device *device,
                             const struct mmt_phases *p, double bytes)
 {
     const char *doubt = mmt_phases_doubt(p);
-    double cache = (double) mmt_device_caps(device->device)->cache;
-    double most = device->profile ? 1.15 * device->profile->roofline.bandwidth : 0;
+    double cache = (double) device->facts.cache;
+    double most = 1.15 * device->known.bandwidth;
 
     if (!doubt[0] && most > 0 && bytes > 8 * cache && bytes / p->marks > most)
         return "faster than memory";
@@ -247,7 +247,7 @@ static void add_row(const struct mmt_study_device *device, mmt_type type,
     double bytes = 3.0 * (double) sum->n * (double) mmt_type_size(type);
     char suspect[64] = "";
     struct mmt_cell row[NUM] = {
-        [DEVICE] = MMT_WORD(device->id),
+        [DEVICE] = MMT_WORD(device->facts.id),
         [TYPE] = MMT_WORD(mmt_type_name(type)),
         [N] = MMT_NUMBER((double) sum->n),
         [REPEATED] = MMT_NUMBER(p->repetitions),
@@ -307,7 +307,7 @@ static void add_curves(const struct mmt_study_device *device, mmt_type type,
                     ? find_paper_row(type, sums[i].n, "cuda", all[c].phase)
                     : NULL;
             char name[80];
-            snprintf(name, sizeof name, "%s, %s", device->id, all[c].name);
+            snprintf(name, sizeof name, "%s, %s", device->facts.id, all[c].name);
             add_point(name, sums[i].n, seconds[c], their_ms(their), curves);
         }
         if (first)
@@ -326,7 +326,7 @@ static mmt_status draw_curves(const struct mmt_study_options *options,
                              true,  true,    CURVE_PRINTED, NULL };
 
     snprintf(title, sizeof title, "semenenko, Fig. 1.1: two arrays added, %s, on %.60s",
-             mmt_type_name(type), mmt_device_caps(devices[0].device)->name);
+             mmt_type_name(type), devices[0].facts.name);
     snprintf(name, sizeof name, "addition-%s", mmt_type_name(type));
     return curves->num_rows ? mmt_study_draw(options, curves, &plot, name, err) : MMT_OK;
 }
@@ -371,7 +371,7 @@ static void say_crossover(const struct mmt_study_options *options,
 {
     char told[80];
     for (int copying = 0; copying < 2; copying++)
-        mmt_study_say(options, "%s, %s, %s: %s", device->id, mmt_type_name(type),
+        mmt_study_say(options, "%s, %s, %s: %s", device->facts.id, mmt_type_name(type),
                       copying ? "with copying" : "computing alone",
                       crossover_text(find_crossover(sums, count, copying), told));
 }
@@ -397,11 +397,11 @@ static void judge_sums(const struct mmt_study_device *device, mmt_type type,
     double crossover = find_crossover(sums, count, true);
     char told[80];
 
-    mmt_claims_add(claims, type == MMT_F64 ? &never : &pays, device->id,
+    mmt_claims_add(claims, type == MMT_F64 ? &never : &pays, device->facts.id,
                    (type == MMT_F64) == isnan(crossover), "%s (%s, to %lld)",
                    crossover_text(crossover, told), mmt_type_name(type),
                    (long long) sums[count - 1].n);
-    mmt_claims_add(claims, &little, device->id, last->kernel < 0.1 * last->total,
+    mmt_claims_add(claims, &little, device->facts.id, last->kernel < 0.1 * last->total,
                    "%.2g %% (%s, %lld elements)", 100 * last->kernel / last->total,
                    mmt_type_name(type), (long long) sums[count - 1].n);
 }
@@ -424,7 +424,7 @@ static mmt_status add_device(const struct mmt_study_options *options,
         sums[done] = (struct sum){ .n = sizes[i] };
         mmt_status status = add_up(options, device, type, &sums[done], &why);
         if (status == MMT_ERROR_UNSUPPORTED || status == MMT_ERROR_MEMORY) {
-            mmt_study_say(options, "left out on %s: %s, n = %lld: %s", device->id,
+            mmt_study_say(options, "left out on %s: %s, n = %lld: %s", device->facts.id,
                           mmt_type_name(type), (long long) sizes[i], why.text);
             continue;
         }
@@ -469,16 +469,14 @@ static mmt_status run_addition(const struct mmt_study_options *options, mmt_erro
         "C = A + B, A_i = B_i = i; beside semenenko, Table 1.1 (GTX 1060, f64)", columns,
         NUM);
     struct mmt_table claims = mmt_claims_start();
-    unsigned types;
-    mmt_status status = mmt_study_types(options, mmt_study_addition.types, &types, err);
+    const unsigned types = mmt_study_types(options, mmt_study_addition.types);
+    mmt_status status = mmt_study_open(options, devices, err);
 
-    if (status == MMT_OK)
-        status = mmt_study_open(options, devices, err);
-    for (int type = 0; type < MMT_NUM_TYPES && status == MMT_OK; type++)
+    for (int type = 0; type < MMT_STUDY_TYPES && status == MMT_OK; type++)
         if (types >> type & 1)
             status = add_type(options, devices, (mmt_type) type, &table, &claims, err);
     if (status == MMT_OK && !table.num_rows && !mmt_study_interrupted())
-        status = mmt_fail(err, MMT_ERROR_UNSUPPORTED, "every size was left out");
+        status = mmt_study_fail(err, MMT_ERROR_UNSUPPORTED, "every size was left out");
     if (status == MMT_OK)
         status = mmt_study_show(options, &table, "addition", err);
     if (status == MMT_OK)

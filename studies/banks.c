@@ -1,6 +1,6 @@
 /* Counts how many turns a warp takes to read a tile's elements from 32 banks of shared
  * memory; no device is asked. */
-#include "studies/banks.h"
+#include "banks.h"
 
 #include <stdbool.h>
 

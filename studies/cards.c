@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiles/profile.h"
-#include "studies/cards_runs.h"
-#include "studies/papers.h"
-#include "studies/study.h"
+#include "cards_runs.h"
+#include "papers.h"
+#include "profiles.h"
+#include "study.h"
 
 enum { PROBLEM, KERNEL_1, KERNEL_2, TIME_1, TIME_2, DELTA, NOISE, RATIO, VERDICT, NUM };
 
@@ -25,53 +25,14 @@ static const struct mmt_column columns[NUM] = {
     [VERDICT] = { "faster", "" },
 };
 
-/* One time of one card for one problem, with how far it may be off. */
-struct reading {
-    mmt_problem problem;
-    char kernel[160];
-    double seconds, spread;
-    bool suspect;
-};
-
-static int num_readings(const struct mmt_profile *profile)
-{
-    return (int) (profile->num_entries + profile->num_published);
-}
-
-/* Published figures carry no spread. */
-static struct reading reading_at(const struct mmt_profile *profile, int i)
-{
-    struct reading out = { 0 };
-    int entries = (int) profile->num_entries;
-    if (i < entries) {
-        const struct mmt_entry *entry = &profile->entries[i];
-        struct mmt_text text = { 0 };
-        mmt_config_print(&entry->config, &text);
-        out.problem = entry->problem;
-        out.seconds = entry->time.median;
-        out.spread = entry->time.spread;
-        snprintf(out.kernel, sizeof out.kernel, "%s", mmt_text_string(&text));
-        mmt_text_finish(&text);
-    } else {
-        const struct mmt_published *published = &profile->published[i - entries];
-        out.problem = published->problem;
-        out.seconds = published->seconds;
-        out.suspect = published->suspect;
-        snprintf(out.kernel, sizeof out.kernel, "%s", published->kernel);
-    }
-    return out;
-}
-
 /* Published figures are compared kernel by kernel; of what was tuned, the best counts. */
-static bool match_readings(const struct mmt_profile *a, int i, const struct reading *x,
-                           const struct mmt_profile *b, int j, const struct reading *y)
+static bool match_readings(const struct mmt_reading *x, const struct mmt_reading *y)
 {
-    bool published = i >= (int) a->num_entries && j >= (int) b->num_entries;
-    return mmt_problem_equal(&x->problem, &y->problem) &&
-           (!published || !strcmp(x->kernel, y->kernel));
+    return !strcmp(x->problem, y->problem) &&
+           (!x->published || !y->published || !strcmp(x->kernel, y->kernel));
 }
 
-static const char *verdict_on(const struct reading *x, const struct reading *y,
+static const char *verdict_on(const struct mmt_reading *x, const struct mmt_reading *y,
                               double noise)
 {
     if (x->suspect || y->suspect)
@@ -81,15 +42,12 @@ static const char *verdict_on(const struct reading *x, const struct reading *y,
     return x->seconds < y->seconds ? "the first" : "the second";
 }
 
-static void add_pair(const struct reading *x, const struct reading *y,
+static void add_pair(const struct mmt_reading *x, const struct mmt_reading *y,
                      struct mmt_table *table)
 {
-    struct mmt_text problem = { 0 };
     double noise = 2 * hypot(x->spread, y->spread);
-
-    mmt_problem_print(&x->problem, &problem);
     const struct mmt_cell row[NUM] = {
-        [PROBLEM] = MMT_WORD(mmt_text_string(&problem)),
+        [PROBLEM] = MMT_WORD(x->problem),
         [KERNEL_1] = MMT_WORD(x->kernel),
         [KERNEL_2] = MMT_WORD(y->kernel),
         [TIME_1] = MMT_NUMBER(x->seconds * 1e6),
@@ -100,7 +58,6 @@ static void add_pair(const struct reading *x, const struct reading *y,
         [VERDICT] = MMT_WORD(verdict_on(x, y, noise)),
     };
     mmt_table_add(table, row);
-    mmt_text_finish(&problem);
 }
 
 /* ---- curves ----------------------------------------------------------------------- */
@@ -109,23 +66,17 @@ enum { CARD, CURVE, WORK, TIME };
 
 /* Published kernels have names; of what was tuned, the winners of a type are one curve.
  */
-static void add_point(const struct mmt_profile *profile, const struct reading *x,
-                      bool published, struct mmt_table *curves)
+static void add_point(const char *card, const struct mmt_reading *x,
+                      struct mmt_table *curves)
 {
-    const mmt_problem *p = &x->problem;
-    struct mmt_text problem = { 0 };
+    const char *shape = strrchr(x->problem, ' ');
     char name[80];
 
-    mmt_problem_print(p, &problem);
-    const char *text = mmt_text_string(&problem), *shape = strrchr(text, ' ');
-    snprintf(name, sizeof name, "%.*s", shape ? (int) (shape - text) : 0, text);
-    if (published)
+    snprintf(name, sizeof name, "%.*s", shape ? (int) (shape - x->problem) : 0,
+             x->problem);
+    if (x->published)
         snprintf(name, sizeof name, "%.40s", x->kernel);
-    mmt_text_finish(&problem);
-    const struct mmt_cell row[] = { MMT_WORD(profile->caps.name), MMT_WORD(name),
-                                    MMT_NUMBER((double) p->m * (double) p->n *
-                                               (double) (p->k > 0 ? p->k : 1) *
-                                               (double) (p->batch > 0 ? p->batch : 1)),
+    const struct mmt_cell row[] = { MMT_WORD(card), MMT_WORD(name), MMT_NUMBER(x->work),
                                     MMT_NUMBER(x->seconds * 1e6) };
     mmt_table_add(curves, row);
 }
@@ -143,17 +94,17 @@ static mmt_status draw_pairs(const struct mmt_study_options *options,
         "two cards, problem by problem", WORK, TIME, { CARD, CURVE }, true, true
     };
     if (curves->failed)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for curves");
+        return mmt_study_fail(err, MMT_ERROR_MEMORY, "no memory left for curves");
     qsort(curves->cells, (size_t) curves->num_rows, 4 * sizeof *curves->cells, by_work);
     return mmt_study_draw(options, curves, &plot, "cards", err);
 }
 
 static mmt_status show_pairs(const struct mmt_study_options *options,
-                             const struct mmt_profile *a, const struct mmt_profile *b,
+                             const struct mmt_readings *a, const struct mmt_readings *b,
                              mmt_error *err)
 {
     char title[256];
-    snprintf(title, sizeof title, "T1: %.100s; T2: %.100s", a->caps.name, b->caps.name);
+    snprintf(title, sizeof title, "T1: %.100s; T2: %.100s", a->name, b->name);
     static const struct mmt_column axes[] = { { "card", "", 0 },
                                               { "curve", "", 0 },
                                               { "m n k", "multiplications", 0 },
@@ -161,20 +112,21 @@ static mmt_status show_pairs(const struct mmt_study_options *options,
     struct mmt_table table = mmt_table_start(title, columns, NUM);
     struct mmt_table curves = mmt_table_start(title, axes, 4);
 
-    for (int i = 0; i < num_readings(a); i++)
-        for (int j = 0; j < num_readings(b); j++) {
-            struct reading x = reading_at(a, i), y = reading_at(b, j);
-            if (!match_readings(a, i, &x, b, j, &y))
+    for (int i = 0; i < a->count; i++)
+        for (int j = 0; j < b->count; j++) {
+            const struct mmt_reading *x = &a->each[i], *y = &b->each[j];
+            if (!match_readings(x, y))
                 continue;
-            add_pair(&x, &y, &table);
-            add_point(a, &x, i >= (int) a->num_entries, &curves);
-            add_point(b, &y, j >= (int) b->num_entries, &curves);
+            add_pair(x, y, &table);
+            add_point(a->name, x, &curves);
+            add_point(b->name, y, &curves);
         }
-    mmt_status status = table.num_rows
-                            ? mmt_study_show(options, &table, "cards", err)
-                            : mmt_fail(err, MMT_ERROR_NOT_FOUND,
-                                       "the two profiles have no problem in common; tune "
-                                       "both with the same --suite or --shape");
+    mmt_status status =
+        table.num_rows
+            ? mmt_study_show(options, &table, "cards", err)
+            : mmt_study_fail(err, MMT_ERROR_NOT_FOUND,
+                             "the two profiles have no problem in common; tune "
+                             "both with the same --suite or --shape");
     if (status == MMT_OK)
         status = draw_pairs(options, &curves, err);
     mmt_table_free(&table);
@@ -220,14 +172,16 @@ static mmt_status show_differences(const struct mmt_study_options *options,
 static mmt_status compare_profiles(const struct mmt_study_options *options,
                                    mmt_error *err)
 {
-    mmt_profile *a = mmt_profile_load_plain(options->words[0], err);
-    mmt_profile *b = a ? mmt_profile_load_plain(options->words[1], err) : NULL;
-    mmt_status status = b ? show_pairs(options, a, b, err) : MMT_ERROR_ARGUMENT;
-
-    if (status == MMT_OK && a->num_published && b->num_published)
+    struct mmt_readings a, b = { .count = 0 };
+    mmt_status status = mmt_study_read_profile(options->words[0], &a, err);
+    if (status == MMT_OK)
+        status = mmt_study_read_profile(options->words[1], &b, err);
+    if (status == MMT_OK)
+        status = show_pairs(options, &a, &b, err);
+    if (status == MMT_OK && a.published && b.published)
         status = show_differences(options, err);
-    mmt_profile_free(a);
-    mmt_profile_free(b);
+    free(a.each);
+    free(b.each);
     return status;
 }
 
@@ -236,7 +190,7 @@ static mmt_status run_cards(const struct mmt_study_options *options, mmt_error *
     int folders = 0;
 
     if (options->num_words != 2)
-        return mmt_fail(
+        return mmt_study_fail(
             err, MMT_ERROR_ARGUMENT,
             "the study cards compares two profiles or two folders, and %d are named; "
             "such as geforce-gtx-1060.json quadro-k5000.json",
@@ -244,7 +198,7 @@ static mmt_status run_cards(const struct mmt_study_options *options, mmt_error *
     for (int i = 0; i < 2; i++)
         folders += mmt_cards_is_folder(options->words[i]);
     if (folders == 1)
-        return mmt_fail(
+        return mmt_study_fail(
             err, MMT_ERROR_ARGUMENT,
             "of %s and %s one is a folder; two profiles or two folders can be "
             "compared",

@@ -1,6 +1,6 @@
 /* Reads what `mmtune study` wrote on two cards, and prints the differences and the
  * paper's conclusions. */
-#include "studies/cards_runs.h"
+#include "cards_runs.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -8,9 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/text.h"
-#include "studies/claims.h"
-#include "studies/papers.h"
+#include "claims.h"
+#include "papers.h"
 
 /* What one card has: rows of tables, of the first device in each. */
 struct run {
@@ -36,14 +35,14 @@ static mmt_status load_table(const char *folder, const char *name, json_t **out,
 
     *out = NULL;
     for (int i = 0; i < 2 && !*out && status == MMT_OK; i++) {
-        struct mmt_text path = { 0 };
+        struct mmt_study_text path = { 0 };
         json_error_t where;
-        mmt_text_addf(&path, places[i], folder, name, name);
-        const char *file = mmt_text_string(&path);
+        mmt_study_text_addf(&path, places[i], folder, name, name);
+        const char *file = mmt_study_text_string(&path);
         if (!access(file, F_OK) && !(*out = json_load_file(file, 0, &where)))
-            status = mmt_fail(err, MMT_ERROR_FORMAT, "%s: line %d: %s", file, where.line,
-                              where.text);
-        mmt_text_finish(&path);
+            status = mmt_study_fail(err, MMT_ERROR_FORMAT, "%s: line %d: %s", file,
+                                    where.line, where.text);
+        mmt_study_text_finish(&path);
     }
     return status;
 }
@@ -154,7 +153,7 @@ static const struct mmt_column columns[NUM] = {
 
 static double their_difference(const char *type, double n)
 {
-    for (int t = 0; t < MMT_NUM_TYPES; t++) {
+    for (int t = 0; t < MMT_STUDY_TYPES; t++) {
         const struct mmt_paper_row wanted = { .where = "Table 1.3",
                                               .type = (mmt_type) t,
                                               .n = (int64_t) n };
@@ -445,12 +444,12 @@ mmt_status mmt_cards_compare_runs(const struct mmt_study_options *options, mmt_e
     if (status == MMT_OK)
         status = show_pairs(options, runs, false, &shown, err);
     if (status == MMT_OK && !shown)
-        status =
-            mmt_fail(err, MMT_ERROR_NOT_FOUND,
-                     "%s and %s have no size in common of addition.json or "
-                     "ladder-semenenko.json; `mmtune study addition --output FOLDER` and "
-                     "`mmtune study ladder --paper semenenko --output FOLDER` write them",
-                     options->words[0], options->words[1]);
+        status = mmt_study_fail(
+            err, MMT_ERROR_NOT_FOUND,
+            "%s and %s have no size in common of addition.json or "
+            "ladder-semenenko.json; `mmtune study addition --output FOLDER` and "
+            "`mmtune study ladder --paper semenenko --output FOLDER` write them",
+            options->words[0], options->words[1]);
     if (status == MMT_OK)
         status = draw_naive(options, runs, err);
     if (status == MMT_OK)

@@ -2,7 +2,7 @@
 #ifndef MMT_STUDIES_CARDS_RUNS_H
 #define MMT_STUDIES_CARDS_RUNS_H
 
-#include "studies/study.h"
+#include "study.h"
 
 bool mmt_cards_is_folder(const char *path);
 

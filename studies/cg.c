@@ -1,15 +1,14 @@
 /* Solves a linear system by conjugate gradients with two parameters, on one core and by
  * plans on the device. */
-#include "studies/cg.h"
+#include "cg.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "studies/cpu.h"
-#include "studies/timer.h"
+#include "client.h"
+#include "cpu.h"
 
 const char *mmt_cg_end_name(enum mmt_cg_end end)
 {
@@ -25,15 +24,15 @@ mmt_status mmt_cg_check(const struct mmt_cg_system *system, mmt_error *err)
         for (int64_t j = 0; j <= i; j++) {
             double here = system->a[i * n + j], there = system->a[j * n + i];
             if (!isfinite(here))
-                return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                                "A(%" PRId64 ", %" PRId64 ") is %g; it must be finite", i,
-                                j, here);
+                return mmt_study_fail(
+                    err, MMT_ERROR_ARGUMENT,
+                    "A(%" PRId64 ", %" PRId64 ") is %g; it must be finite", i, j, here);
             if (fabs(here - there) > 1e-12 * (fabs(here) + fabs(there)))
-                return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                                "A(%" PRId64 ", %" PRId64 ") is %.17g and A(%" PRId64
-                                ", %" PRId64
-                                ") %.17g; the method needs a symmetric matrix",
-                                i, j, here, j, i, there);
+                return mmt_study_fail(err, MMT_ERROR_ARGUMENT,
+                                      "A(%" PRId64 ", %" PRId64
+                                      ") is %.17g and A(%" PRId64 ", %" PRId64
+                                      ") %.17g; the method needs a symmetric matrix",
+                                      i, j, here, j, i, there);
         }
     return MMT_OK;
 }
@@ -137,10 +136,10 @@ mmt_status mmt_cg_host(const struct mmt_cg_system *system, int most_steps,
 {
     double *work = malloc((size_t) (4 * system->n) * sizeof *work);
     if (!work)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for four vectors");
-    double start = mmt_now();
+        return mmt_study_fail(err, MMT_ERROR_MEMORY, "no memory for four vectors");
+    double start = mmt_study_now();
     solve_host(system, most_steps, tolerance, work, out);
-    out->seconds = mmt_now() - start;
+    out->seconds = mmt_study_now() - start;
     out->residual = mmt_cg_residual(system, work);
     free(work);
     return MMT_OK;
@@ -157,7 +156,7 @@ enum { DOTS = 6 };
 struct solver {
     mmt_device *device;
     const struct mmt_cg_system *system;
-    struct mmt_study_timer timer;
+    mmt_timer *timer;
     mmt_plan *residual, *images, *dots, *update, *copy;
     mmt_operand a, b, x, vectors, results, workspace;
 };
@@ -171,7 +170,7 @@ static void close_solver(struct solver *s)
         mmt_plan_free(plans[i]);
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         mmt_buffer_free(s->device, buffers[i]);
-    mmt_study_timer_close(&s->timer);
+    mmt_timer_free(s->timer);
 }
 
 static mmt_operand vector_operand(const struct solver *s, int which)
@@ -233,8 +232,8 @@ static mmt_status open_solver(struct solver *s, const struct mmt_study_device *d
     for (int i = 0; i < 5 && status == MMT_OK; i++)
         status =
             mmt_buffer_create(s->device, buffers[i].count * element, buffers[i].out, err);
-    if (status == MMT_OK)
-        status = mmt_study_timer_open(s->device, &s->timer, err);
+    if (status == MMT_OK && !(s->timer = mmt_timer_create(s->device, err)))
+        status = MMT_ERROR_DEVICE;
     if (status != MMT_OK)
         close_solver(s);
     return status;
@@ -248,7 +247,7 @@ static mmt_status run_plan(const struct solver *s, const mmt_plan *plan, double 
     args.alpha = alpha, args.beta = beta;
     args.a = a, args.b = b, args.c = c;
     args.workspace = s->workspace;
-    return mmt_execute(plan, &args, s->timer.queue, err);
+    return mmt_execute(plan, &args, mmt_timer_queue(s->timer), err);
 }
 
 /* r = A x - b, then A r and A dx, then the dot products. */
@@ -266,7 +265,7 @@ static mmt_status read_dots(const struct solver *s, struct dots *out, mmt_error 
         status = run_plan(s, s->dots, 1, vector_operand(s, R), vector_operand(s, R), 0,
                           s->results, err);
     if (status == MMT_OK)
-        status = mmt_finish(s->device, s->timer.queue, err);
+        status = mmt_finish(s->device, mmt_timer_queue(s->timer), err);
     if (status == MMT_OK)
         status = mmt_buffer_read(s->device, d, s->results, sizeof d, err);
     /* batch i, row j: (vector i + j, vector j) */
@@ -294,7 +293,7 @@ static mmt_status solve_device(struct solver *s, int most, double tolerance,
     double alpha, beta, *zeros = calloc(1, bytes);
     struct dots d;
     mmt_status status =
-        zeros ? MMT_OK : mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a vector");
+        zeros ? MMT_OK : mmt_study_fail(err, MMT_ERROR_MEMORY, "no memory for a vector");
 
     if (status == MMT_OK)
         status =
@@ -325,12 +324,13 @@ mmt_status mmt_cg_device(const struct mmt_study_device *device,
 {
     struct solver solver;
     double *work = malloc((size_t) system->n * sizeof *work);
-    mmt_status status = work ? open_solver(&solver, device, system, err)
-                             : mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a vector");
+    mmt_status status =
+        work ? open_solver(&solver, device, system, err)
+             : mmt_study_fail(err, MMT_ERROR_MEMORY, "no memory for a vector");
     if (status == MMT_OK) {
-        double start = mmt_now();
+        double start = mmt_study_now();
         status = solve_device(&solver, most_steps, tolerance, out, err);
-        out->seconds = mmt_now() - start;
+        out->seconds = mmt_study_now() - start;
         close_solver(&solver);
     }
     if (status == MMT_OK)

@@ -14,7 +14,7 @@
 #ifndef MMT_STUDIES_CG_H
 #define MMT_STUDIES_CG_H
 
-#include "studies/study.h"
+#include "study.h"
 
 /* A x = b with an n x n matrix; x starts anywhere and gets the solution. f64. */
 struct mmt_cg_system {

@@ -2,9 +2,9 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "examples/dense/sizes.h"
-#include "studies/cg.h"
-#include "studies/claims.h"
+#include "../examples/dense/sizes.h"
+#include "cg.h"
+#include "claims.h"
 
 enum {
     SUMS,
@@ -60,7 +60,7 @@ mmt_status mmt_cg_limits(const struct mmt_study_options *options,
                                                  { "in the paper", "rows", 0 },
                                                  { "by its rule", "rows", 0 },
                                                  { "today", "rows", 0 } };
-    double memory = (double) mmt_device_caps(device->device)->memory;
+    double memory = (double) device->facts.memory;
     const struct mmt_cell rows[][4] = {
         { MMT_WORD("grid of 32 x 32 threads a block"), MMT_NUMBER(1482880),
           MMT_NUMBER((double) dense_paper_order(2)),
@@ -122,10 +122,10 @@ static void judge_product(struct mmt_table *table, const char *device,
 
 static void judge_limits(struct mmt_table *table, const struct mmt_study_device *device)
 {
-    double memory = (double) mmt_device_caps(device->device)->memory;
+    double memory = (double) device->facts.memory;
     int64_t most = dense_largest(3, memory);
 
-    mmt_claims_add(table, &claims[MEMORY], device->id, most < dense_grid_order(),
+    mmt_claims_add(table, &claims[MEMORY], device->facts.id, most < dense_grid_order(),
                    "%" PRId64 " rows by memory, %" PRId64 " by the grid", most,
                    dense_grid_order());
     mmt_claims_add(table, &claims[GRID], "", dense_paper_order(2) == dense_grid_order(),
@@ -174,10 +174,10 @@ mmt_status mmt_cg_claims(const struct mmt_study_options *options,
 {
     struct mmt_table table = mmt_claims_start();
 
-    judge_sums(&table, device->id, sum);
-    judge_product(&table, device->id, sum, product);
+    judge_sums(&table, device->facts.id, sum);
+    judge_product(&table, device->facts.id, sum, product);
     judge_limits(&table, device);
-    judge_methods(&table, device->id, found);
+    judge_methods(&table, device->facts.id, found);
     mmt_status status = mmt_study_show(options, &table, "cg-claims", err);
     mmt_table_free(&table);
     return status;

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "studies/cg.h"
-#include "studies/cpu.h"
+#include "client.h"
+#include "cg.h"
+#include "cpu.h"
 
 static void exchange_rows(double *x, double *y, int64_t count)
 {
@@ -90,11 +90,12 @@ static mmt_status solve(const struct mmt_cg_system *system,
 {
     double *copy = malloc((size_t) (system->n * (system->n + 1)) * sizeof *copy);
     if (!copy)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a copy of the matrix");
+        return mmt_study_fail(err, MMT_ERROR_MEMORY,
+                              "no memory for a copy of the matrix");
     *out = (struct mmt_cg_result){ 0 };
-    double start = mmt_now();
+    double start = mmt_study_now();
     out->end = method(system, copy);
-    out->seconds = mmt_now() - start;
+    out->seconds = mmt_study_now() - start;
     out->residual = mmt_cg_residual(system, copy);
     free(copy);
     return MMT_OK;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "studies/cg.h"
+#include "cg.h"
 
 static const int64_t usual_sizes[] = { 1,   2,   5,   10,   20,   50,   100,  200, 350,
                                        500, 700, 850, 1000, 1200, 1400, 2000, 4000 };
@@ -76,8 +76,8 @@ static mmt_status system_make(int64_t n, int64_t seed, double condition,
     if (!v || !out->a || !out->b || !out->x || !out->known) {
         free(v);
         system_free(out);
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a system of order %" PRId64,
-                        n);
+        return mmt_study_fail(err, MMT_ERROR_MEMORY,
+                              "no memory for a system of order %" PRId64, n);
     }
     fill_matrix(out, condition, v, &state);
     for (int64_t i = 0; i < n; i++)
@@ -133,8 +133,8 @@ static mmt_status try_guard(const struct mmt_study_options *options,
                   mmt_cg_end_name(here.end), here.steps);
     return here.end == guard->expected && here.steps == 0
                ? MMT_OK
-               : mmt_fail(err, MMT_ERROR_DEVICE, "the guard against %s does not hold",
-                          guard->what);
+               : mmt_study_fail(err, MMT_ERROR_DEVICE,
+                                "the guard against %s does not hold", guard->what);
 }
 
 static mmt_status try_guards(const struct mmt_study_options *options,
@@ -161,7 +161,8 @@ static mmt_status try_guards(const struct mmt_study_options *options,
                   mmt_cg_end_name(cramer.end), mmt_cg_end_name(eliminated.end));
     mmt_study_say(options, "a matrix that is not symmetric: %s", why.text);
     if (cramer.end != MMT_CG_SINGULAR || eliminated.end != MMT_CG_SINGULAR || !why.status)
-        return mmt_fail(err, MMT_ERROR_DEVICE, "a guard of the method does not hold");
+        return mmt_study_fail(err, MMT_ERROR_DEVICE,
+                              "a guard of the method does not hold");
     return MMT_OK;
 }
 
@@ -196,11 +197,12 @@ static mmt_status compare_iterates(const struct mmt_study_options *options,
     mmt_study_say(options,
                   "n = %d, %d steps one by one: device and core are at most %.2g apart",
                   ORDER, STEPS, most);
-    return most < 1e-10 ? MMT_OK
-                        : mmt_fail(err, MMT_ERROR_DEVICE,
-                                   "the iterates of device and core are %g apart, more "
-                                   "than rounding can explain",
-                                   most);
+    return most < 1e-10
+               ? MMT_OK
+               : mmt_study_fail(err, MMT_ERROR_DEVICE,
+                                "the iterates of device and core are %g apart, more "
+                                "than rounding can explain",
+                                most);
 }
 
 /* ---- one order --------------------------------------------------------------------- */
@@ -352,10 +354,10 @@ static mmt_status solve_order(const struct mmt_study_options *options,
         status = mmt_table_save(table, options->folder, "cg", err);
         if (status == MMT_OK && must_solve(options) &&
             (result.end != MMT_CG_SOLVED || distance_to_known(&s) > 1e-6))
-            status = mmt_fail(err, MMT_ERROR_DEVICE,
-                              "%s, n = %" PRId64 ": %s, x is wrong by %.2g",
-                              methods[method].name, n, mmt_cg_end_name(result.end),
-                              distance_to_known(&s));
+            status = mmt_study_fail(err, MMT_ERROR_DEVICE,
+                                    "%s, n = %" PRId64 ": %s, x is wrong by %.2g",
+                                    methods[method].name, n, mmt_cg_end_name(result.end),
+                                    distance_to_known(&s));
     }
     system_free(&s);
     return status;
@@ -417,7 +419,7 @@ static mmt_status draw_device(const struct mmt_study_options *options,
     struct mmt_table rows = mmt_table_start("", columns, NUM);
 
     snprintf(title, sizeof title, "conjugate gradients, f64, with copies, on %.60s",
-             mmt_device_caps(device->device)->name);
+             device->facts.name);
     for (int row = 0; row < table->num_rows; row++)
         if (!strcmp(mmt_table_cell(table, row, METHOD)->word, methods[DEVICE_CG].name) &&
             mmt_table_cell(table, row, ORDER)->number <= FIG_8)
@@ -481,7 +483,7 @@ static mmt_status report_cg(const struct mmt_study_options *options,
     struct mmt_plot plot = { title, ORDER, SECONDS, { METHOD, -1 }, true, true };
 
     snprintf(title, sizeof title, "solving A x = b, f64, with copies, on %.60s",
-             mmt_device_caps(device->device)->name);
+             device->facts.name);
     mmt_status status = mmt_study_show(options, table, "cg", err);
     if (status == MMT_OK)
         status = mmt_study_draw(options, table, &plot, "cg", err);
@@ -493,14 +495,15 @@ static mmt_status report_cg(const struct mmt_study_options *options,
 static mmt_status check_options(const struct mmt_study_options *options, mmt_error *err)
 {
     if (options->devices.count > 1)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "--device names %d devices; this study takes one",
-                        options->devices.count);
+        return mmt_study_fail(err, MMT_ERROR_ARGUMENT,
+                              "--device names %d devices; this study takes one",
+                              options->devices.count);
     for (int i = 0; i < options->num_sizes; i++)
         if (options->sizes[i] > 30000)
-            return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                            "--sizes has %" PRId64 "; an order may be at most 30000",
-                            options->sizes[i]);
+            return mmt_study_fail(err, MMT_ERROR_ARGUMENT,
+                                  "--sizes has %" PRId64
+                                  "; an order may be at most 30000",
+                                  options->sizes[i]);
     return MMT_OK;
 }
 
@@ -509,10 +512,10 @@ static mmt_status open_device(const struct mmt_study_options *options,
                               mmt_error *err)
 {
     mmt_status status = mmt_study_open(options, devices, err);
-    if (status == MMT_OK && !mmt_device_caps(devices[0].device)->f64)
-        status = mmt_fail(err, MMT_ERROR_UNSUPPORTED,
-                          "%s has no double precision, which this study needs",
-                          mmt_device_name(devices[0].device));
+    if (status == MMT_OK && !devices[0].facts.f64)
+        status = mmt_study_fail(err, MMT_ERROR_UNSUPPORTED,
+                                "%s has no double precision, which this study needs",
+                                mmt_device_name(devices[0].device));
     if (status == MMT_OK)
         status = try_guards(options, &devices[0], err);
     return status ? status : compare_iterates(options, &devices[0], err);
@@ -527,7 +530,7 @@ static mmt_status solve_all(const struct mmt_study_options *options,
     for (int i = 0; i < count && status == MMT_OK && !mmt_study_interrupted(); i++)
         status = solve_order(options, device, sizes[i], history, table, err);
     if (status == MMT_OK && !table->num_rows && !mmt_study_interrupted())
-        status = mmt_fail(err, MMT_ERROR_MEMORY, "every order was left out");
+        status = mmt_study_fail(err, MMT_ERROR_MEMORY, "every order was left out");
     return status;
 }
 

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "studies/cg.h"
-#include "studies/cpu.h"
-#include "studies/phases.h"
+#include "client.h"
+#include "cg.h"
+#include "cpu.h"
+#include "phases.h"
 
 enum { RUNS = 5 };
 #define ROW_SECONDS 0.3 /* of repetitions, after the first */
@@ -34,8 +34,8 @@ static mmt_status make_matrices(int64_t n, struct matrices *out, mmt_error *err)
         (struct matrices){ malloc(bytes), malloc(bytes), malloc(bytes), malloc(bytes) };
     if (!out->a || !out->b || !out->c || !out->check) {
         free_matrices(out);
-        return mmt_fail(err, MMT_ERROR_MEMORY,
-                        "no memory for four matrices of order %" PRId64, n);
+        return mmt_study_fail(err, MMT_ERROR_MEMORY,
+                              "no memory for four matrices of order %" PRId64, n);
     }
     for (int64_t i = 0; i < n * n; i++)
         out->a[i] = (double) i, out->b[i] = 0.5 * (double) i;
@@ -45,12 +45,12 @@ static mmt_status make_matrices(int64_t n, struct matrices *out, mmt_error *err)
 /* The least of a few runs, after one that touches the pages. */
 static double time_core(int64_t n, const struct matrices *x)
 {
-    double least = INFINITY, until = mmt_now() + ROW_SECONDS;
-    for (int run = 0; run <= RUNS && (run < 2 || mmt_now() < until); run++) {
-        double start = mmt_now();
+    double least = INFINITY, until = mmt_study_now() + ROW_SECONDS;
+    for (int run = 0; run <= RUNS && (run < 2 || mmt_study_now() < until); run++) {
+        double start = mmt_study_now();
         mmt_cpu_add(MMT_F64, n * n, x->a, x->b, x->check);
         if (run)
-            least = fmin(least, mmt_now() - start);
+            least = fmin(least, mmt_study_now() - start);
     }
     return least;
 }
@@ -79,8 +79,9 @@ static mmt_status add_matrices(const struct mmt_study_device *device, int64_t n,
             mmt_phases_run(device->device, plan, &data, RUNS, ROW_SECONDS, phases, err);
     }
     if (status == MMT_OK && memcmp(x.c, x.check, bytes))
-        status = mmt_fail(err, MMT_ERROR_DEVICE,
-                          "the sum of two matrices of order %" PRId64 " is wrong", n);
+        status =
+            mmt_study_fail(err, MMT_ERROR_DEVICE,
+                           "the sum of two matrices of order %" PRId64 " is wrong", n);
     mmt_plan_free(plan);
     free_matrices(&x);
     return status;
@@ -94,7 +95,7 @@ static mmt_plan *plan_product(const struct mmt_study_device *device, int64_t n,
 {
     mmt_problem problem = mmt_gemm_problem(MMT_F64, n, n, n);
     mmt_plan_options options = mmt_plan_defaults();
-    options.configuration = mmt_device_caps(device->device)->max_threads >= 1024
+    options.configuration = device->facts.max_threads >= 1024
                                 ? "naive ORDER=columns BLOCK_M=32 BLOCK_N=32"
                                 : "naive ORDER=columns BLOCK_M=16 BLOCK_N=16";
     return mmt_plan_create(device->device, NULL, &problem, &options, err);
@@ -108,18 +109,18 @@ static mmt_status multiply_matrices(const struct mmt_study_device *device, int64
     struct matrices x = { NULL };
     struct mmt_phases phases = { 0 };
     bool whole = false;
-    mmt_status status = column
-                            ? make_matrices(n, &x, err)
-                            : mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a column");
+    mmt_status status =
+        column ? make_matrices(n, &x, err)
+               : mmt_study_fail(err, MMT_ERROR_MEMORY, "no memory for a column");
     mmt_plan *plan = status == MMT_OK ? plan_product(device, n, err) : NULL;
 
     if (status == MMT_OK && !plan)
         status = err->status;
     if (status == MMT_OK) {
         struct mmt_phases_data data = { x.a, x.b, x.c, bytes, bytes, bytes, 0 };
-        double start = mmt_now();
+        double start = mmt_study_now();
         whole = mmt_cpu_gemm(MMT_F64, MMT_CPU_AB, n, x.a, x.b, x.check, column);
-        out->core = mmt_now() - start;
+        out->core = mmt_study_now() - start;
         if (whole)
             status = mmt_phases_run(device->device, plan, &data, RUNS, ROW_SECONDS,
                                     &phases, err);
@@ -179,7 +180,7 @@ static mmt_status report_sums(const struct mmt_study_options *options,
     char title[160];
     const struct mmt_plot plot = { title, ORDER, TIME, { CURVE, -1 }, true, true };
     snprintf(title, sizeof title, "sum of two matrices n x n, f64, on %.60s",
-             mmt_device_caps(device->device)->name);
+             device->facts.name);
     mmt_status status = mmt_study_show(options, table, "cg-sums", err);
     return status ? status : mmt_study_draw(options, table, &plot, "cg-sums", err);
 }

@@ -1,5 +1,5 @@
 /* Collects a paper's conclusions with what was found here, as the rows of one table. */
-#include "studies/claims.h"
+#include "claims.h"
 
 #include <stdarg.h>
 

@@ -2,7 +2,7 @@
 #ifndef MMT_STUDIES_CLAIMS_H
 #define MMT_STUDIES_CLAIMS_H
 
-#include "tuner/common/table_data.h"
+#include "../tuner/common/table_data.h"
 
 struct mmt_claim {
     const char *paper, *where; /* "semenenko", "Table 1.1" */

@@ -1,8 +1,8 @@
 /* Multiplies and adds matrices on one core of the host, in plain loops as the papers have
  * them. */
-#include "studies/cpu.h"
+#include "cpu.h"
 
-#include "tuner/common/options.h"
+#include "../tuner/common/command.h"
 
 const char *mmt_cpu_layout_name(enum mmt_cpu_layout layout)
 {

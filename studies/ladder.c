@@ -1,11 +1,11 @@
 /* mmtune study ladder */
-#include "studies/ladder.h"
+#include "ladder.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "client.h"
 
 #define COUNT(array) (int) (sizeof(array) / sizeof *(array))
 
@@ -159,8 +159,9 @@ static mmt_status matrices_make(mmt_type type, int64_t n, struct matrices *out,
     if (out->a && out->b && out->c && out->column)
         return MMT_OK;
     matrices_free(out);
-    return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for three matrices of %lld x %lld",
-                    (long long) n, (long long) n);
+    return mmt_study_fail(err, MMT_ERROR_MEMORY,
+                          "no memory for three matrices of %lld x %lld", (long long) n,
+                          (long long) n);
 }
 
 /* ---- checking --------------------------------------------------------------------- */
@@ -228,10 +229,10 @@ static mmt_status climb_one(const struct mmt_ladder *ladder, struct mmt_climb *c
         return MMT_OK;
     }
     if (status == MMT_OK && !samples_are_right(m, ladder->options->seed))
-        status =
-            mmt_fail(err, MMT_ERROR_DEVICE, "%s, %s, n = %lld on %s: the answer is wrong",
-                     climb->rung->what, mmt_type_name(climb->type), (long long) climb->n,
-                     device->id);
+        status = mmt_study_fail(err, MMT_ERROR_DEVICE,
+                                "%s, %s, n = %lld on %s: the answer is wrong",
+                                climb->rung->what, mmt_type_name(climb->type),
+                                (long long) climb->n, device->facts.id);
     return status;
 }
 
@@ -256,13 +257,13 @@ static const struct mmt_climb_cpu *cpu_below(const struct mmt_ladder *ladder,
 static void time_layout(const struct mmt_ladder *ladder, struct matrices *m, int layout,
                         struct mmt_climb_cpu *out)
 {
-    double limit = ladder->options->cpu_seconds, start = mmt_now(), passed = 0;
+    double limit = ladder->options->cpu_seconds, start = mmt_study_now(), passed = 0;
     int runs = 0;
 
     do {
         if (!mmt_cpu_gemm(m->type, layout, m->n, m->a, m->b, m->c, m->column))
             break;
-        passed = mmt_now() - start;
+        passed = mmt_study_now() - start;
         runs++;
     } while (runs < ladder->paper->cpu_repetitions && passed * (runs + 1) / runs < limit);
     if (!runs)
@@ -297,7 +298,7 @@ static const struct mmt_paper_row *theirs_of(const struct mmt_ladder *ladder,
                                              const struct mmt_climb *climb)
 {
     struct mmt_paper_row wanted = { .paper = ladder->paper->name,
-                                    .api = ladder->devices[climb->device].api,
+                                    .api = ladder->devices[climb->device].facts.api,
                                     .type = climb->type,
                                     .algorithm = climb->rung->algorithm,
                                     .variant = climb->rung->variant,
@@ -385,16 +386,18 @@ static bool climbed_any(const struct mmt_ladder *ladder)
 static mmt_status climb_paper(struct mmt_ladder *ladder, mmt_error *err)
 {
     const struct mmt_study_options *o = ladder->options;
-    mmt_status status = mmt_study_types(o, ladder->paper->types, &ladder->types, err);
+    mmt_status status = MMT_OK;
 
+    ladder->types = mmt_study_types(o, ladder->paper->types);
     choose_sizes(ladder);
     ladder->num_climbs = 0;
-    ladder->climbs = calloc((size_t) (ladder->num_sizes * MMT_NUM_TYPES) *
+    ladder->climbs = calloc((size_t) (ladder->num_sizes * MMT_STUDY_TYPES) *
                                 (size_t) (ladder->paper->num_rungs * o->devices.count),
                             sizeof *ladder->climbs);
     if (!ladder->climbs)
-        status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the ladder's results");
-    for (int type = 0; type < MMT_NUM_TYPES; type++)
+        status =
+            mmt_study_fail(err, MMT_ERROR_MEMORY, "no memory for the ladder's results");
+    for (int type = 0; type < MMT_STUDY_TYPES; type++)
         for (int i = 0; i < ladder->num_sizes && status == MMT_OK; i++)
             if (ladder->types >> type & 1 && !mmt_study_interrupted())
                 status = climb_size(ladder, (mmt_type) type, ladder->sizes[i], err);
@@ -413,14 +416,15 @@ static mmt_status climb_paper(struct mmt_ladder *ladder, mmt_error *err)
 static mmt_status run_ladder(const struct mmt_study_options *options, mmt_error *err)
 {
     struct mmt_ladder ladder = { .options = options };
-    size_t most = (size_t) mmt_ladder_num_papers * MMT_STUDY_SIZES * MMT_NUM_TYPES;
+    size_t most = (size_t) mmt_ladder_num_papers * MMT_STUDY_SIZES * MMT_STUDY_TYPES;
     mmt_status status = mmt_ladder_check_memory(options, err);
 
     if (status == MMT_OK)
         status = mmt_study_open(options, ladder.devices, err);
     ladder.cpus = calloc(most, sizeof *ladder.cpus);
     if (status == MMT_OK && !ladder.cpus)
-        status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the ladder's results");
+        status =
+            mmt_study_fail(err, MMT_ERROR_MEMORY, "no memory for the ladder's results");
     for (int i = 0; i < mmt_ladder_num_papers && status == MMT_OK; i++) {
         ladder.paper = &mmt_ladder_papers[i];
         if (!mmt_study_interrupted() &&
@@ -428,9 +432,9 @@ static mmt_status run_ladder(const struct mmt_study_options *options, mmt_error 
             status = climb_paper(&ladder, err);
     }
     if (status == MMT_OK && !ladder.measured && !mmt_study_interrupted())
-        status =
-            mmt_fail(err, MMT_ERROR_UNSUPPORTED,
-                     "nothing was measured: every kernel was left out at every size");
+        status = mmt_study_fail(
+            err, MMT_ERROR_UNSUPPORTED,
+            "nothing was measured: every kernel was left out at every size");
     free(ladder.cpus);
     mmt_study_close(ladder.devices);
     return status;

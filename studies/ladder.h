@@ -2,10 +2,10 @@
 #ifndef MMT_STUDIES_LADDER_H
 #define MMT_STUDIES_LADDER_H
 
-#include "studies/cpu.h"
-#include "studies/papers.h"
-#include "studies/phases.h"
-#include "studies/study.h"
+#include "cpu.h"
+#include "papers.h"
+#include "phases.h"
+#include "study.h"
 
 /* One kernel of one paper. */
 struct mmt_rung {
@@ -90,10 +90,10 @@ const struct mmt_climb *mmt_ladder_find(const struct mmt_ladder *ladder,
 const struct mmt_climb_cpu *mmt_ladder_cpu(const struct mmt_ladder *ladder, mmt_type type,
                                            int64_t n);
 
-/* Those of a climb's card that tell its lanes: CUDA does, where OpenCL does not. NULL:
- * none tells. */
-const struct mmt_caps *mmt_ladder_caps(const struct mmt_ladder *ladder,
-                                       const struct mmt_climb *climb);
+/* A climb's card, through the API that tells its lanes: CUDA does, where OpenCL does not.
+ * NULL: none tells. */
+const struct mmt_study_device *mmt_ladder_card(const struct mmt_ladder *ladder,
+                                               const struct mmt_climb *climb);
 
 /* Lanes that multiply and add in a clock, the papers' p; NAN where it is not known. */
 double mmt_ladder_lanes(const struct mmt_ladder *ladder, const struct mmt_climb *climb);

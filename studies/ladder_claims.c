@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "studies/ladder_judge.h"
+#include "ladder_judge.h"
 
 /* ---- zatolokin -------------------------------------------------------------------- */
 
@@ -61,10 +61,9 @@ static double gain_of_cuda(const struct mmt_judge *j, const char *algorithm, int
 
     for (int d = 0; d < j->ladder->options->devices.count; d++) {
         const struct mmt_judge other = { j->ladder, j->claims, d };
-        if (!strcmp(devices[d].api, "opencl") &&
-            !strcmp(devices[j->device].api, "cuda") &&
-            !strcmp(mmt_device_caps(devices[d].device)->name,
-                    mmt_device_caps(devices[j->device].device)->name))
+        if (!strcmp(devices[d].facts.api, "opencl") &&
+            !strcmp(devices[j->device].facts.api, "cuda") &&
+            !strcmp(devices[d].facts.name, devices[j->device].facts.name))
             return mmt_judge_seconds(&other, &subject, n) /
                    mmt_judge_seconds(j, &subject, n);
     }

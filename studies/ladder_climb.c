@@ -1,11 +1,11 @@
 /* What was climbed, as all pages of the ladder ask for it. */
-#include "studies/ladder.h"
+#include "ladder.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tuner/common/suites.h"
+#include "../tuner/common/command.h"
 
 /* What the paper has; of the cached kernels n threads, or the power of two below. */
 static int first_block(const struct mmt_climb *climb)
@@ -98,24 +98,26 @@ const struct mmt_climb *mmt_ladder_find(const struct mmt_ladder *ladder,
     return NULL;
 }
 
-const struct mmt_caps *mmt_ladder_caps(const struct mmt_ladder *ladder,
-                                       const struct mmt_climb *climb)
+const struct mmt_study_device *mmt_ladder_card(const struct mmt_ladder *ladder,
+                                               const struct mmt_climb *climb)
 {
-    const char *name = mmt_device_caps(ladder->devices[climb->device].device)->name;
+    const char *name = ladder->devices[climb->device].facts.name;
 
     for (int d = 0; d < ladder->options->devices.count; d++) {
-        const struct mmt_caps *caps = mmt_device_caps(ladder->devices[d].device);
-        double peak = mmt_derived_peak(caps, climb->type);
-        if (peak > 0 && caps->clock_khz && !strcmp(caps->name, name))
-            return caps;
+        const struct mmt_study_device *device = &ladder->devices[d];
+        if (mmt_device_peak(device->device, climb->type) > 0 && device->facts.clock_khz &&
+            !strcmp(device->facts.name, name))
+            return device;
     }
     return NULL;
 }
 
 double mmt_ladder_lanes(const struct mmt_ladder *ladder, const struct mmt_climb *climb)
 {
-    const struct mmt_caps *caps = mmt_ladder_caps(ladder, climb);
-    return caps ? mmt_derived_peak(caps, climb->type) / (2e3 * caps->clock_khz) : NAN;
+    const struct mmt_study_device *card = mmt_ladder_card(ladder, climb);
+    return card ? mmt_device_peak(card->device, climb->type) /
+                      (2e3 * card->facts.clock_khz)
+                : NAN;
 }
 
 const struct mmt_paper_row *mmt_ladder_paper_cpu(const struct mmt_ladder *ladder,

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "studies/ladder_judge.h"
+#include "ladder_judge.h"
 
 static mmt_status draw_named(const struct mmt_ladder *ladder,
                              const struct mmt_table *table, const struct mmt_plot *plot,

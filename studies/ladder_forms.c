@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "studies/ladder.h"
+#include "ladder.h"
 
 enum { MOST_FIGURES = 24 };
 enum kind { MS, SECONDS, GFLOPS, PLAIN };
@@ -192,13 +192,13 @@ static void compare_columns(const struct mmt_ladder *ladder, bool core, struct f
     if (core)
         add_column(form, GFLOPS, "P one core");
     for (int d = 0; d < ladder->options->devices.count; d++) {
-        const char *id = ladder->devices[d].id;
+        const char *id = ladder->devices[d].facts.id;
         add_column(form, MS, "t %s", id);
         add_column(form, GFLOPS, "P %s", id);
         if (core)
             add_column(form, PLAIN, "P %s : one core", id);
         if (d)
-            add_column(form, PLAIN, "P %s : %s", ladder->devices[0].id, id);
+            add_column(form, PLAIN, "P %s : %s", ladder->devices[0].facts.id, id);
     }
 }
 
@@ -320,7 +320,7 @@ static void add_kernel(const struct mmt_ladder *ladder, const struct mmt_rung *r
 static mmt_status show_kernels(const struct mmt_ladder *ladder, mmt_type type, int device,
                                mmt_error *err)
 {
-    const char *id = ladder->devices[device].id;
+    const char *id = ladder->devices[device].facts.id;
     struct figure core[MOST_FIGURES];
     struct form form = { .count = 0 };
     char title[256];
@@ -414,7 +414,7 @@ static mmt_status gts250_times(const struct mmt_ladder *ladder, int device,
         title, sizeof title,
         "gts250, Table 2: %s, the whole with allocating, and its overhead, which is not "
         "computing",
-        ladder->devices[device].id);
+        ladder->devices[device].facts.id);
     start_form(&form, title, "n");
     for (int i = 0; i < ladder->num_sizes; i++) {
         struct figure figures[MOST_FIGURES];
@@ -426,7 +426,7 @@ static mmt_status gts250_times(const struct mmt_ladder *ladder, int device,
                            &figures[2 * at]);
         add_line(ladder, i, figures, tiles_mark(ladder, i, device, mark), &form);
     }
-    snprintf(title, sizeof title, "Table 2 %s", ladder->devices[device].id);
+    snprintf(title, sizeof title, "Table 2 %s", ladder->devices[device].facts.id);
     return finish_form(ladder, &form, title, err);
 }
 
@@ -479,13 +479,13 @@ static mmt_status gts250_speeds(const struct mmt_ladder *ladder, int device,
     add_column(&form, PLAIN, "S, over one core");
     add_column(&form, PLAIN, "E, S over the lanes");
     snprintf(title, sizeof title, "gts250, Tables 3 to 5: %s, the tiled kernel, f32",
-             ladder->devices[device].id);
+             ladder->devices[device].facts.id);
     start_form(&form, title, "n");
     for (int i = 0; i < ladder->num_sizes; i++) {
         speed_figures(ladder, device, ladder->sizes[i], figures);
         add_line(ladder, i, figures, tiles_mark(ladder, i, device, mark), &form);
     }
-    snprintf(title, sizeof title, "Tables 3 4 5 %s", ladder->devices[device].id);
+    snprintf(title, sizeof title, "Tables 3 4 5 %s", ladder->devices[device].facts.id);
     return finish_form(ladder, &form, title, err);
 }
 
@@ -508,7 +508,7 @@ mmt_status mmt_ladder_forms(const struct mmt_ladder *ladder, mmt_error *err)
     if (!strcmp(name, "gts250"))
         status = gts250_forms(ladder, err);
     else
-        for (int type = 0; type < MMT_NUM_TYPES && status == MMT_OK; type++)
+        for (int type = 0; type < MMT_STUDY_TYPES && status == MMT_OK; type++)
             if (ladder->types >> type & 1)
                 status = strcmp(name, "zatolokin")
                              ? kernel_forms(ladder, (mmt_type) type, err)

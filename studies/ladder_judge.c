@@ -1,6 +1,6 @@
 /* Judges claims about kernels of the ladder by the times that were measured; measures
  * nothing. */
-#include "studies/ladder_judge.h"
+#include "ladder_judge.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 
 const char *mmt_judge_id(const struct mmt_judge *j)
 {
-    return j->ladder->devices[j->device].id;
+    return j->ladder->devices[j->device].facts.id;
 }
 
 static const struct mmt_rung *rung_of(const struct mmt_judge *j, const char *algorithm,

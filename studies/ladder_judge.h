@@ -3,8 +3,8 @@
 #ifndef MMT_STUDIES_LADDER_JUDGE_H
 #define MMT_STUDIES_LADDER_JUDGE_H
 
-#include "studies/claims.h"
-#include "studies/ladder.h"
+#include "claims.h"
+#include "ladder.h"
 
 /* Where claims are judged: one device's climbs of one paper. */
 struct mmt_judge {

@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "studies/ladder_judge.h"
-#include "studies/timer.h"
+#include "ladder_judge.h"
 
 enum { DEPTH = 256, MOST_RUNGS = 16, ROWS = 8, COLUMNS = 8 };
 
@@ -82,8 +81,8 @@ static mmt_status start_limit(struct limit *l, mmt_error *err)
     l->b = malloc(count * sizeof *l->b);
     l->row = malloc((size_t) l->n * sizeof *l->row);
     if (!l->a || !l->b || !l->row)
-        return mmt_fail(err, MMT_ERROR_MEMORY,
-                        "no memory for A and B of %" PRId64 " x %d", l->n, DEPTH);
+        return mmt_study_fail(err, MMT_ERROR_MEMORY,
+                              "no memory for A and B of %" PRId64 " x %d", l->n, DEPTH);
     fill_operand(l->a, (int64_t) count, (uint64_t) l->ladder->options->seed);
     fill_operand(l->b, (int64_t) count, (uint64_t) l->ladder->options->seed + 1);
     status = send_operand(l, l->a, &l->on_a, err);
@@ -138,12 +137,12 @@ static mmt_status check_rows(const struct limit *l, const struct mmt_climb *clim
             int64_t column = sample_at(l->n, j, COLUMNS);
             double wanted = element_at(l, row, column);
             if (l->row[column] != wanted)
-                return mmt_fail(err, MMT_ERROR_DEVICE,
-                                "%s, n = %" PRId64
-                                ", inner dimension %d, on %s: C(%" PRId64 ", %" PRId64
-                                ") is %g; it must be %g",
-                                climb->rung->what, l->n, DEPTH, l->device->id, row,
-                                column, l->row[column], wanted);
+                return mmt_study_fail(err, MMT_ERROR_DEVICE,
+                                      "%s, n = %" PRId64
+                                      ", inner dimension %d, on %s: C(%" PRId64
+                                      ", %" PRId64 ") is %g; it must be %g",
+                                      climb->rung->what, l->n, DEPTH, l->device->facts.id,
+                                      row, column, l->row[column], wanted);
         }
     }
     return MMT_OK;
@@ -155,22 +154,20 @@ static mmt_status check_rows(const struct limit *l, const struct mmt_climb *clim
 static mmt_status time_plan(const struct limit *l, const mmt_plan *plan, mmt_operand c,
                             mmt_operand workspace, double *seconds, mmt_error *err)
 {
-    struct mmt_study_timer timer;
     mmt_args args = mmt_args_defaults();
-    mmt_status status = mmt_study_timer_open(l->device->device, &timer, err);
-    if (status != MMT_OK)
-        return status;
+    mmt_timer *timer = mmt_timer_create(l->device->device, err);
+    mmt_status status = timer ? MMT_OK : MMT_ERROR_DEVICE;
 
     args.a = l->on_a, args.b = l->on_b, args.c = c, args.workspace = workspace;
     args.beta = 0;
     for (int run = 0; run < 2 && status == MMT_OK; run++) {
-        status = mmt_study_timer_start(&timer, err);
+        status = mmt_timer_start(timer, err);
         if (status == MMT_OK)
-            status = mmt_execute(plan, &args, timer.queue, err);
+            status = mmt_execute(plan, &args, mmt_timer_queue(timer), err);
         if (status == MMT_OK)
-            status = mmt_study_timer_stop(&timer, seconds, err);
+            status = mmt_timer_stop(timer, seconds, err);
     }
-    mmt_study_timer_close(&timer);
+    mmt_timer_free(timer);
     return status;
 }
 
@@ -240,7 +237,7 @@ static void add_rows(const struct limit *l, struct mmt_table *table)
         const struct mmt_climb *climb = &l->climbs[r];
         double seconds = climb->why[0] ? NAN : climb->phases.marks;
         const struct mmt_cell row[] = {
-            MMT_WORD(l->device->id),
+            MMT_WORD(l->device->facts.id),
             MMT_WORD(climb->rung->what),
             MMT_NUMBER((double) l->n),
             MMT_NUMBER(DEPTH),
@@ -282,22 +279,22 @@ static void judge_limit(const struct limit *l, struct mmt_table *claims)
 {
     const struct mmt_climb *simple = climb_of(l, "naive"), *split = climb_of(l, "split"),
                            *block = climb_of(l, "block");
-    const double memory = (double) mmt_device_caps(l->device->device)->memory;
+    const double memory = (double) l->device->facts.memory;
     char one[96], two[96];
 
     if (bytes_of(l->n) < memory / 2) {
-        mmt_claims_leave(claims, &claim, l->device->id,
+        mmt_claims_leave(claims, &claim, l->device->facts.id,
                          "A, B and C took %.3g of %.3g GiB; --memory %.0fG takes 0.6",
                          bytes_of(l->n) / 0x1p30, memory / 0x1p30, 0.6 * memory / 0x1p30);
         return;
     }
     if (simple->why[0]) {
-        mmt_claims_leave(claims, &claim, l->device->id, "%.200s", simple->why);
+        mmt_claims_leave(claims, &claim, l->device->facts.id, "%.200s", simple->why);
         return;
     }
     tell_alternative(simple, split, one);
     tell_alternative(simple, block, two);
-    mmt_claims_add(claims, &claim, l->device->id,
+    mmt_claims_add(claims, &claim, l->device->facts.id,
                    (split->why[0] || split->phases.marks >= simple->phases.marks) &&
                        (block->why[0] || block->phases.marks >= simple->phases.marks),
                    "%.4g GFLOP/s, n = %" PRId64 ", %.3g GiB; %s; %s",
@@ -311,7 +308,7 @@ static mmt_status measure_device(struct limit *l, struct mmt_table *table,
     mmt_status status = start_limit(l, &why);
 
     if (status == MMT_ERROR_MEMORY) {
-        mmt_claims_leave(claims, &claim, l->device->id, "%s", why.text);
+        mmt_claims_leave(claims, &claim, l->device->facts.id, "%s", why.text);
         finish_limit(l);
         return MMT_OK;
     }
@@ -322,9 +319,9 @@ static mmt_status measure_device(struct limit *l, struct mmt_table *table,
     if (status != MMT_OK)
         return status;
     add_rows(l, table);
-    if (mmt_device_caps(l->device->device)->kind == MMT_CPU)
-        mmt_claims_leave(claims, &claim, l->device->id, "%s is a CPU, no card",
-                         l->device->id);
+    if (l->device->facts.kind == MMT_DEVICE_CPU)
+        mmt_claims_leave(claims, &claim, l->device->facts.id, "%s is a CPU, no card",
+                         l->device->facts.id);
     else
         judge_limit(l, claims);
     return MMT_OK;
@@ -334,16 +331,15 @@ static mmt_status measure_device(struct limit *l, struct mmt_table *table,
 static bool is_left(const struct mmt_ladder *ladder,
                     const struct mmt_study_device *device, struct mmt_table *claims)
 {
-    const struct mmt_caps *caps = mmt_device_caps(device->device);
-
     if (mmt_study_interrupted())
-        mmt_claims_leave(claims, &claim, device->id, "the study was interrupted");
-    else if (!ladder->options->memory && caps->kind == MMT_CPU)
-        mmt_claims_leave(claims, &claim, device->id, "%s is a CPU, no card", device->id);
+        mmt_claims_leave(claims, &claim, device->facts.id, "the study was interrupted");
+    else if (!ladder->options->memory && device->facts.kind == MMT_DEVICE_CPU)
+        mmt_claims_leave(claims, &claim, device->facts.id, "%s is a CPU, no card",
+                         device->facts.id);
     else if (!ladder->options->memory)
-        mmt_claims_leave(claims, &claim, device->id,
+        mmt_claims_leave(claims, &claim, device->facts.id,
                          "it needs --memory %.0fG, 0.6 of the card's",
-                         0.6 * (double) caps->memory / 0x1p30);
+                         0.6 * (double) device->facts.memory / 0x1p30);
     else
         return false;
     return true;
@@ -354,11 +350,11 @@ mmt_status mmt_ladder_check_memory(const struct mmt_study_options *options,
 {
     if (!options->memory || order_for((double) options->memory))
         return MMT_OK;
-    return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                    "--memory is %" PRId64
-                    " bytes; A of 32 x %d, B and C take %.0f bytes, "
-                    "and it must be as many or more",
-                    options->memory, DEPTH, bytes_of(32));
+    return mmt_study_fail(err, MMT_ERROR_ARGUMENT,
+                          "--memory is %" PRId64
+                          " bytes; A of 32 x %d, B and C take %.0f bytes, "
+                          "and it must be as many or more",
+                          options->memory, DEPTH, bytes_of(32));
 }
 
 mmt_status mmt_ladder_limit(const struct mmt_ladder *ladder, struct mmt_table *claims,

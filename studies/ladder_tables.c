@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "studies/banks.h"
-#include "studies/ladder.h"
-#include "tuner/common/suites.h"
+#include "banks.h"
+#include "ladder.h"
+#include "../tuner/common/command.h"
 
 static double flops_of_multiply(int64_t n)
 {
@@ -48,16 +48,21 @@ static double best_cpu(const struct mmt_ladder *ladder, const struct mmt_climb *
 }
 
 /* What no kernel of this rung can exceed, in FLOP/s; NAN where nobody tells. What mmtune
- * selects may use tensor cores, where the papers' kernels compute on lanes. */
+ * selects may take f32 as six products of bf16 and i32 as ten of bytes, on tensor cores,
+ * where the papers' kernels compute on lanes. */
 static double most_of(const struct mmt_ladder *ladder, const struct mmt_climb *climb)
 {
-    const struct mmt_caps *caps = mmt_ladder_caps(ladder, climb);
+    const struct mmt_study_device *card = mmt_ladder_card(ladder, climb);
+    const bool tuned = !strcmp(climb->rung->algorithm, "tuned");
 
-    if (!caps)
+    if (!card)
         return NAN;
-    return 1.05 * (strcmp(climb->rung->algorithm, "tuned") == 0
-                       ? mmt_derived_roof(caps, climb->type)
-                       : mmt_derived_peak(caps, climb->type));
+    double most = mmt_device_peak(card->device, climb->type);
+    if (tuned && climb->type == MMT_F32)
+        most = fmax(most, mmt_device_peak(card->device, MMT_BF16) / 6);
+    if (tuned && climb->type == MMT_I32)
+        most = fmax(most, mmt_device_peak(card->device, MMT_I8) / 10);
+    return 1.05 * most;
 }
 
 /* A kernel that is faster than the device can be was not waited for, or not timed. */
@@ -197,8 +202,8 @@ static void add_climb(const struct mmt_ladder *ladder, const struct mmt_climb *c
 
     for (int c = 0; c < NUM_COLUMNS; c++)
         row[c] = MMT_NUMBER(NAN);
-    row[DEVICE] = MMT_WORD(device->id);
-    row[API] = MMT_WORD(device->api);
+    row[DEVICE] = MMT_WORD(device->facts.id);
+    row[API] = MMT_WORD(device->facts.api);
     row[TYPE] = MMT_WORD(mmt_type_name(climb->type));
     row[TABLE] = MMT_WORD(climb->rung->where);
     row[KERNEL] = MMT_WORD(climb->rung->what);
@@ -276,8 +281,7 @@ static mmt_status draw_type(const struct mmt_ladder *ladder, mmt_type type,
         snprintf(name, sizeof name, "ladder-%s-%s%s", paper->name, mmt_type_name(type),
                  pictures[i].ending);
         snprintf(title, sizeof title, "%s: P %s, %s, on %.60s", paper->name,
-                 pictures[i].what, mmt_type_name(type),
-                 mmt_device_caps(ladder->devices[0].device)->name);
+                 pictures[i].what, mmt_type_name(type), ladder->devices[0].facts.name);
         status = mmt_study_draw(ladder->options, &table, &plot, name, err);
     }
     mmt_table_free(&table);
@@ -294,7 +298,7 @@ static mmt_status save_everything(const struct mmt_ladder *ladder, mmt_error *er
     snprintf(name, sizeof name, "ladder-%s", ladder->paper->name);
     mmt_status status = mmt_table_save(&table, ladder->options->folder, name, err);
     mmt_table_free(&table);
-    for (int type = 0; type < MMT_NUM_TYPES && status == MMT_OK; type++)
+    for (int type = 0; type < MMT_STUDY_TYPES && status == MMT_OK; type++)
         status = draw_type(ladder, (mmt_type) type, err);
     return status;
 }
@@ -337,7 +341,7 @@ static mmt_status show_cpu(const struct mmt_ladder *ladder, mmt_error *err)
         "as n^3 from the size that is named",
         form, sizeof form / sizeof *form);
 
-    for (int type = 0; type < MMT_NUM_TYPES; type++)
+    for (int type = 0; type < MMT_STUDY_TYPES; type++)
         for (int i = 0; i < ladder->num_sizes; i++)
             if (ladder->types >> type & 1)
                 add_cpu(ladder, (mmt_type) type, ladder->sizes[i], &table);
@@ -409,7 +413,7 @@ void mmt_ladder_say_left_out(const struct mmt_ladder *ladder)
         const struct mmt_climb *climb = &ladder->climbs[i];
         if (climb->why[0] && strcmp(climb->why, last))
             mmt_study_say(ladder->options, "left out on %s: %s, %s, n = %" PRId64 ": %s",
-                          ladder->devices[climb->device].id, climb->rung->what,
+                          ladder->devices[climb->device].facts.id, climb->rung->what,
                           mmt_type_name(climb->type), climb->n, climb->why);
         last = climb->why[0] ? climb->why : last;
     }

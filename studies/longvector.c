@@ -27,9 +27,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "studies/cpu.h"
-#include "studies/longvector.h"
+#include "client.h"
+#include "cpu.h"
+#include "longvector.h"
 
 enum { STEPS = 50, FUSED_STEPS = 10, MOST_SIZES = 400 };
 enum { ROUNDS = 5, VISIT = 5, RUNS = ROUNDS * VISIT }; /* VISIT: at most, in a round */
@@ -50,12 +50,12 @@ struct grid {
 
 struct rounds {
     const struct mmt_study_device *device;
-    struct mmt_study_timer *timer;
+    mmt_timer *timer;
     mmt_type type;
     struct grid *grids; /* ascending; the last has the arrays of all */
     int *order;         /* in which they are visited */
     int count, done;    /* grids; rounds that reached them all */
-    double until;       /* by mmt_now */
+    double until;       /* by mmt_study_now */
     void *field;
 };
 
@@ -63,13 +63,13 @@ static mmt_status time_fused(struct rounds *r, const struct grid *grid, double *
                              mmt_error *err)
 {
     mmt_args args = mmt_args_defaults();
-    mmt_status status = mmt_study_timer_start(r->timer, err);
+    mmt_status status = mmt_timer_start(r->timer, err);
 
     args.alpha = MMT_SCHEME_ALPHA, args.a = grid->x.v, args.c = grid->x.t;
     for (int i = 0; i < FUSED_STEPS && status == MMT_OK; i++)
-        status = mmt_execute(grid->x.fused, &args, r->timer->queue, err);
+        status = mmt_execute(grid->x.fused, &args, mmt_timer_queue(r->timer), err);
     if (status == MMT_OK)
-        status = mmt_study_timer_stop(r->timer, seconds, err);
+        status = mmt_timer_stop(r->timer, seconds, err);
     *seconds /= FUSED_STEPS;
     return status;
 }
@@ -82,10 +82,10 @@ static mmt_status time_scheme(struct rounds *r, struct grid *grid, int run,
     const double keep = 1 - 4 * MMT_SCHEME_ALPHA;
     mmt_scheme_fill(r->type, grid->x.side, 1, r->field);
     mmt_status status = mmt_scheme_run(&grid->x, r->timer, keep, 2, r->field, err);
-    double start = mmt_now();
+    double start = mmt_study_now();
     if (status == MMT_OK)
         status = mmt_scheme_run(&grid->x, r->timer, keep, STEPS, r->field, err);
-    grid->scheme[run] = mmt_now() - start;
+    grid->scheme[run] = mmt_study_now() - start;
     return status ? status : time_fused(r, grid, &grid->fused[run], err);
 }
 
@@ -93,12 +93,13 @@ static mmt_status time_part(struct rounds *r, const struct grid *grid, bool bord
                             double *seconds, mmt_error *err)
 {
     const double keep = 1 - 4 * MMT_SCHEME_ALPHA;
-    mmt_status status = mmt_study_timer_start(r->timer, err);
+    mmt_status status = mmt_timer_start(r->timer, err);
     for (int i = 0; i < STEPS && status == MMT_OK; i++)
-        status = border ? mmt_scheme_border(&grid->x, r->timer->queue, err)
-                        : mmt_scheme_vectors(&grid->x, keep, r->timer->queue, err);
+        status = border
+                     ? mmt_scheme_border(&grid->x, mmt_timer_queue(r->timer), err)
+                     : mmt_scheme_vectors(&grid->x, keep, mmt_timer_queue(r->timer), err);
     if (status == MMT_OK)
-        status = mmt_study_timer_stop(r->timer, seconds, err);
+        status = mmt_timer_stop(r->timer, seconds, err);
     *seconds /= STEPS;
     return status;
 }
@@ -108,10 +109,10 @@ static mmt_status time_knot(struct rounds *r, struct grid *grid, int run, mmt_er
     mmt_scheme_fill(r->type, grid->x.side, 1, r->field);
     mmt_status status =
         mmt_scheme_run(&grid->x, r->timer, 1 - 4 * MMT_SCHEME_ALPHA, 2, r->field, err);
-    double start = mmt_now();
+    double start = mmt_study_now();
     if (status == MMT_OK)
         status = mmt_scheme_run(&grid->x, r->timer, 0, 0, r->field, err);
-    grid->copies[run] = mmt_now() - start;
+    grid->copies[run] = mmt_study_now() - start;
     if (status == MMT_OK)
         status = time_part(r, grid, false, &grid->vectors[run], err);
     return status ? status : time_part(r, grid, true, &grid->border[run], err);
@@ -120,10 +121,10 @@ static mmt_status time_knot(struct rounds *r, struct grid *grid, int run, mmt_er
 /* Small grids run more than once in a round. */
 static mmt_status visit_grid(struct rounds *r, struct grid *grid, mmt_error *err)
 {
-    double until = mmt_now() + VISIT_SECONDS;
+    double until = mmt_study_now() + VISIT_SECONDS;
     mmt_status status = MMT_OK;
     for (int i = 0; i < VISIT && status == MMT_OK; i++) {
-        if (i && (mmt_now() > until || mmt_study_interrupted()))
+        if (i && (mmt_study_now() > until || mmt_study_interrupted()))
             break;
         status = grid->knot ? time_knot(r, grid, grid->runs, err)
                             : time_scheme(r, grid, grid->runs, err);
@@ -157,7 +158,7 @@ static bool time_is_over(const struct rounds *r)
 {
     enum { LEAST = 8 };
     struct reach knots = reach_of(r, true), sizes = reach_of(r, false);
-    return mmt_now() > r->until && knots.measured >= fmin(LEAST, knots.all) &&
+    return mmt_study_now() > r->until && knots.measured >= fmin(LEAST, knots.all) &&
            sizes.measured >= fmin(LEAST, sizes.all);
 }
 
@@ -231,14 +232,14 @@ static mmt_status open_rounds(struct rounds *r, const int64_t *sizes, int count,
 {
     r->grids = calloc((size_t) (count + MMT_VECTOR_KNOTS), sizeof *r->grids);
     if (!r->grids)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for %d grids", count);
+        return mmt_study_fail(err, MMT_ERROR_MEMORY, "no memory for %d grids", count);
     r->count = add_knots(sizes, count, r->grids);
     for (int i = 0; i < count; i++)
         r->grids[r->count++].inner = sizes[i];
     qsort(r->grids, (size_t) r->count, sizeof *r->grids, compare_grids);
     r->order = malloc((size_t) r->count * sizeof *r->order);
     if (!r->order)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for %d grids", count);
+        return mmt_study_fail(err, MMT_ERROR_MEMORY, "no memory for %d grids", count);
     order_visits(r);
 
     struct grid *last = &r->grids[r->count - 1];
@@ -246,7 +247,7 @@ static mmt_status open_rounds(struct rounds *r, const int64_t *sizes, int count,
     mmt_status status =
         mmt_study_fits(r->device, "the largest grid", bytes, 3 * bytes, err);
     if (status == MMT_OK && !(r->field = malloc((size_t) bytes)))
-        status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a grid");
+        status = mmt_study_fail(err, MMT_ERROR_MEMORY, "no memory for a grid");
     for (struct grid *grid = last; grid >= r->grids && status == MMT_OK; grid--)
         status = mmt_scheme_open(r->device, r->type, grid->inner,
                                  grid == last ? NULL : &last->x, &grid->x, err);
@@ -393,7 +394,7 @@ static mmt_status report_longvector(const struct mmt_study_options *options,
 
     snprintf(title, sizeof title,
              "%d steps of the heat equation, %s, with copies, on %.60s", STEPS,
-             mmt_type_name(r->type), mmt_device_caps(r->device->device)->name);
+             mmt_type_name(r->type), r->device->facts.name);
     for (struct grid *g = r->grids; g < r->grids + r->count; g++) {
         bool near = near_step(costs, g->inner);
         if (g->knot || !g->runs)
@@ -434,7 +435,7 @@ static mmt_status report_longvector(const struct mmt_study_options *options,
         .elsewhere = sqrt((squares - near_squares) / fmax(1, count - near_count)),
     };
     return status ? status
-                  : mmt_vector_claims(options, r->device->id, costs, &found, err);
+                  : mmt_vector_claims(options, r->device->facts.id, costs, &found, err);
 }
 
 /* The paper's 391: from 10 to 98 in steps of 2, from 100 to 7000 in steps of 20. */
@@ -474,27 +475,27 @@ static mmt_status study_device(const struct mmt_study_options *options,
     int64_t sizes[MOST_SIZES];
     int count = choose_sizes(options, sizes);
     struct mmt_vector_costs costs = { 0 };
-    struct mmt_study_timer timer;
+    mmt_timer *timer = mmt_timer_create(device->device, err);
     struct rounds rounds = {
-        .device = device, .timer = &timer, .type = type, .until = until
+        .device = device, .timer = timer, .type = type, .until = until
     };
-    mmt_status status = mmt_study_timer_open(device->device, &timer, err);
+    mmt_status status = timer ? MMT_OK : MMT_ERROR_DEVICE;
 
     if (status == MMT_OK)
         status = open_rounds(&rounds, sizes, count, err);
     if (status == MMT_OK)
-        status = mmt_scheme_check(options, type, device, &timer, err);
+        status = mmt_scheme_check(options, type, device, timer, err);
     if (status == MMT_OK)
         status = mmt_vector_calibrate(
-            options, device, &timer, type,
+            options, device, timer, type,
             (int64_t) fmax(4096, (double) mmt_scheme_first(sizes[count - 1])),
-            mmt_now() + (until - mmt_now()) / 3, &costs, err);
+            mmt_study_now() + (until - mmt_study_now()) / 3, &costs, err);
     if (status == MMT_OK)
         status = time_rounds(&rounds, err);
     if (status == MMT_OK && can_report(&rounds))
         status = show_all(options, &rounds, &costs, err);
     close_rounds(&rounds);
-    mmt_study_timer_close(&timer);
+    mmt_timer_free(timer);
     return status;
 }
 
@@ -502,21 +503,21 @@ static mmt_status run_longvector(const struct mmt_study_options *options, mmt_er
 {
     struct mmt_study_device devices[MMT_STUDY_DEVICES] = { 0 };
     double until = mmt_study_until(options);
-    unsigned types;
-    mmt_status status = mmt_study_types(options, mmt_study_longvector.types, &types, err);
+    const unsigned types = mmt_study_types(options, mmt_study_longvector.types);
+    mmt_status status = MMT_OK;
 
     for (int i = 0; i < options->num_sizes && status == MMT_OK; i++)
         if (options->sizes[i] < 2 || options->sizes[i] > 30000)
-            status = mmt_fail(err, MMT_ERROR_ARGUMENT,
-                              "--sizes has %lld; N must be from 2 to 30000",
-                              (long long) options->sizes[i]);
+            status = mmt_study_fail(err, MMT_ERROR_ARGUMENT,
+                                    "--sizes has %lld; N must be from 2 to 30000",
+                                    (long long) options->sizes[i]);
     if (status == MMT_OK && types != 1 << MMT_F32 && types != 1 << MMT_F64)
-        status = mmt_fail(err, MMT_ERROR_ARGUMENT,
-                          "--type must be f32 or f64, one of them, for heat");
+        status = mmt_study_fail(err, MMT_ERROR_ARGUMENT,
+                                "--type must be f32 or f64, one of them, for heat");
     if (status == MMT_OK && options->devices.count > 1)
-        status = mmt_fail(err, MMT_ERROR_ARGUMENT,
-                          "--device names %d devices; this study takes one",
-                          options->devices.count);
+        status = mmt_study_fail(err, MMT_ERROR_ARGUMENT,
+                                "--device names %d devices; this study takes one",
+                                options->devices.count);
     if (status == MMT_OK)
         status = mmt_study_open(options, devices, err);
     if (status == MMT_OK)

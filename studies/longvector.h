@@ -2,8 +2,7 @@
 #ifndef MMT_STUDIES_LONGVECTOR_H
 #define MMT_STUDIES_LONGVECTOR_H
 
-#include "studies/study.h"
-#include "studies/timer.h"
+#include "study.h"
 
 /* ---- longvector_scheme.c ---------------------------------------------------------- */
 
@@ -41,14 +40,14 @@ mmt_status mmt_scheme_border(const struct mmt_scheme *scheme, mmt_queue queue,
 
 /* Copies the field to the device, makes so many steps and copies it back. `keep` is what
  * a node keeps of itself: 1 - 4 alpha or, as printed, 1. */
-mmt_status mmt_scheme_run(struct mmt_scheme *scheme, const struct mmt_study_timer *timer,
-                          double keep, int steps, void *field, mmt_error *err);
+mmt_status mmt_scheme_run(struct mmt_scheme *scheme, mmt_timer *timer, double keep,
+                          int steps, void *field, mmt_error *err);
 
 /* Holds vectors and fused kernel against plain steps of the host for several N, tells
  * what becomes of the form as printed, and fails where more than rounding differs. */
 mmt_status mmt_scheme_check(const struct mmt_study_options *options, mmt_type type,
-                            const struct mmt_study_device *device,
-                            struct mmt_study_timer *timer, mmt_error *err);
+                            const struct mmt_study_device *device, mmt_timer *timer,
+                            mmt_error *err);
 
 /* One operation of axpby: C = a_times A + b_times B. */
 mmt_status mmt_scheme_combine(const mmt_plan *plan, double a_times, mmt_operand a,
@@ -112,12 +111,11 @@ double mmt_vector_predict(const struct mmt_vector_costs *costs, int64_t inner,
 
 /* Measures kernel, streams, add and saxpy with vectors of up to `most` elements, and
  * draws one addition over its length beside what they make of it. After `until`, by
- * mmt_now, fewer lengths are measured, spread over all. */
+ * mmt_study_now, fewer lengths are measured, spread over all. */
 mmt_status mmt_vector_calibrate(const struct mmt_study_options *options,
-                                const struct mmt_study_device *device,
-                                struct mmt_study_timer *timer, mmt_type type,
-                                int64_t most, double until, struct mmt_vector_costs *out,
-                                mmt_error *err);
+                                const struct mmt_study_device *device, mmt_timer *timer,
+                                mmt_type type, int64_t most, double until,
+                                struct mmt_vector_costs *out, mmt_error *err);
 
 /* Shows the constants, and what they are at each N. */
 mmt_status mmt_vector_show(const struct mmt_study_options *options,
@@ -129,9 +127,8 @@ mmt_status mmt_vector_show(const struct mmt_study_options *options,
  * that hold the longest, shows and draws both. `gain`: cuBLAS's time over mmtune's at the
  * longest; NAN, in words, where cuBLAS is not there. */
 mmt_status mmt_vector_race(const struct mmt_study_options *options,
-                           const struct mmt_study_device *device,
-                           struct mmt_study_timer *timer, mmt_type type,
-                           const mmt_operand arrays[2],
+                           const struct mmt_study_device *device, mmt_timer *timer,
+                           mmt_type type, const mmt_operand arrays[2],
                            const struct mmt_vector_point *points, int count, double *gain,
                            mmt_error *err);
 

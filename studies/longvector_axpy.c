@@ -1,12 +1,14 @@
 /* y = y + x by mmtune and by cuBLAS in turn, over the length. cuBLAS, by which the paper
  * has its operations, is opened at run time where it is there. */
+#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "device/library.h"
-#include "device/primary.h"
-#include "studies/longvector.h"
+#include "client.h"
+
+#include "longvector.h"
 
 enum { BATCH = 20, RUNS = 3, STEP = 4 };
 
@@ -34,25 +36,73 @@ struct functions {
                           const double *x, int step_x, double *y, int step_y);
 };
 
+/* Of CUDA's driver, to make a device's primary context current. */
+struct driver {
+    int (*cuDevicePrimaryCtxRetain)(void **context, int device);
+    int (*cuDevicePrimaryCtxRelease_v2)(int device);
+    int (*cuCtxSetCurrent)(void *context);
+};
+
 /* cuBLAS in the device's primary context, with work on the timer's queue. */
 struct cublas {
-    struct mmt_primary primary;
+    struct driver driver;
+    int device;
+    bool retained;
     struct functions call;
     struct cublas_handle *handle;
 };
 
-#define FN(name) #name, offsetof(struct functions, name), false
-static const struct mmt_symbol symbols[] = {
-    { FN(cublasCreate_v2) }, { FN(cublasDestroy_v2) }, { FN(cublasSetStream_v2) },
-    { FN(cublasSaxpy_v2) },  { FN(cublasDaxpy_v2) },
+/* Where a function's pointer stands in a struct cublas. */
+struct symbol {
+    const char *name;
+    size_t offset;
 };
-#undef FN
+#define CALL(name)                                                                       \
+    {                                                                                    \
+#name, offsetof(struct cublas, call.name)                                        \
+    }
+#define DRIVER(name)                                                                     \
+    {                                                                                    \
+#name, offsetof(struct cublas, driver.name)                                      \
+    }
+static const struct symbol calls[] = {
+    CALL(cublasCreate_v2), CALL(cublasDestroy_v2), CALL(cublasSetStream_v2),
+    CALL(cublasSaxpy_v2),  CALL(cublasDaxpy_v2),   { NULL, 0 },
+};
+static const struct symbol drivers[] = {
+    DRIVER(cuDevicePrimaryCtxRetain),
+    DRIVER(cuDevicePrimaryCtxRelease_v2),
+    DRIVER(cuCtxSetCurrent),
+    { NULL, 0 },
+};
+
+/* What is open stays open: drivers keep threads. False where a file or a function is not
+ * there: `why` then has a sentence. */
+static bool load(struct cublas *c, const char *file, const struct symbol *symbols,
+                 char why[256])
+{
+    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        snprintf(why, 256, "%s", dlerror());
+    for (; library && symbols->name; symbols++) {
+        void *found = dlsym(library, symbols->name);
+        memcpy((char *) c + symbols->offset, &found, sizeof found);
+        if (!found) {
+            snprintf(why, 256, "%s has no %s", file, symbols->name);
+            return false;
+        }
+    }
+    return library != NULL;
+}
 
 static void close_cublas(struct cublas *c)
 {
     if (c->handle)
         c->call.cublasDestroy_v2(c->handle);
-    mmt_primary_leave(&c->primary);
+    if (c->retained) {
+        c->driver.cuCtxSetCurrent(NULL);
+        c->driver.cuDevicePrimaryCtxRelease_v2(c->device);
+    }
     *c = (struct cublas){ .handle = NULL };
 }
 
@@ -66,32 +116,34 @@ static bool load_cublas(struct cublas *c, char why[256])
         "/usr/local/cuda/lib64/libcublas.so.12",
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (mmt_library_open(files[i], symbols, sizeof symbols / sizeof *symbols,
-                             &c->call, why))
+        if (load(c, files[i], calls, why))
             return true;
     return false;
+}
+
+/* An error of the driver, or 0. */
+static int enter_context(struct cublas *c)
+{
+    void *context;
+    int code = c->driver.cuDevicePrimaryCtxRetain(&context, c->device);
+    c->retained = !code;
+    return code ? code : c->driver.cuCtxSetCurrent(context);
 }
 
 /* False where it is not there: `why` then has a sentence. */
 static bool open_cublas(const struct mmt_study_device *device, mmt_queue queue,
                         struct cublas *out, char why[256])
 {
-    mmt_error err;
-    int ordinal;
-
     *out = (struct cublas){ .handle = NULL };
-    if (sscanf(device->id, "cuda:%d", &ordinal) != 1) {
-        snprintf(why, 256, "%s is no CUDA device", device->id);
+    if (sscanf(device->facts.id, "cuda:%d", &out->device) != 1) {
+        snprintf(why, 256, "%s is no CUDA device", device->facts.id);
         return false;
     }
-    if (!load_cublas(out, why))
+    if (!load_cublas(out, why) || !load(out, "libcuda.so.1", drivers, why))
         return false;
-    if (mmt_primary_enter(&out->primary, ordinal, &err)) {
-        snprintf(why, 256, "%.255s", err.text);
-        close_cublas(out);
-        return false;
-    }
-    int code = out->call.cublasCreate_v2(&out->handle);
+    int code = enter_context(out);
+    if (!code)
+        code = out->call.cublasCreate_v2(&out->handle);
     if (!code)
         code = out->call.cublasSetStream_v2(out->handle, queue);
     if (!code)
@@ -106,7 +158,7 @@ static bool open_cublas(const struct mmt_study_device *device, mmt_queue queue,
 struct race {
     struct cublas cublas;
     const struct mmt_study_device *device;
-    struct mmt_study_timer *timer;
+    mmt_timer *timer;
     mmt_type type;
     mmt_operand x, y;
 };
@@ -122,9 +174,9 @@ static mmt_status add_by_cublas(const struct race *r, int64_t length, mmt_error 
                                             (const double *) x, 1, (double *) y, 1)
             : r->cublas.call.cublasSaxpy_v2(r->cublas.handle, (int) length, &one,
                                             (const float *) x, 1, (float *) y, 1);
-    return code ? mmt_fail_native(err, MMT_ERROR_DEVICE, code,
-                                  "cuBLAS's axpy of %lld elements failed: error %d",
-                                  (long long) length, code)
+    return code ? mmt_study_fail(err, MMT_ERROR_DEVICE,
+                                 "cuBLAS's axpy of %lld elements failed: error %d",
+                                 (long long) length, code)
                 : MMT_OK;
 }
 
@@ -132,13 +184,13 @@ static mmt_status add_by_cublas(const struct race *r, int64_t length, mmt_error 
 static mmt_status time_batch(const struct race *r, const mmt_plan *plan, int64_t length,
                              double *seconds, mmt_error *err)
 {
-    mmt_status status = mmt_study_timer_start(r->timer, err);
+    mmt_status status = mmt_timer_start(r->timer, err);
     for (int i = 0; i < BATCH && status == MMT_OK; i++)
-        status =
-            plan ? mmt_scheme_combine(plan, 1, r->x, 1, r->y, r->y, r->timer->queue, err)
-                 : add_by_cublas(r, length, err);
+        status = plan ? mmt_scheme_combine(plan, 1, r->x, 1, r->y, r->y,
+                                           mmt_timer_queue(r->timer), err)
+                      : add_by_cublas(r, length, err);
     if (status == MMT_OK)
-        status = mmt_study_timer_stop(r->timer, seconds, err);
+        status = mmt_timer_stop(r->timer, seconds, err);
     *seconds /= BATCH;
     return status;
 }
@@ -203,16 +255,15 @@ static mmt_status report_race(const struct mmt_study_options *options,
     char title[160];
     const struct mmt_plot plot = { title, LENGTH, TIME, { SERIES, -1 }, true, true };
     snprintf(title, sizeof title, "y = y + x, %s, on %.60s", mmt_type_name(r->type),
-             mmt_device_caps(r->device->device)->name);
+             r->device->facts.name);
     mmt_status status = mmt_study_show(options, table, "longvector-axpy", err);
     return status ? status
                   : mmt_study_draw(options, table, &plot, "longvector-axpy", err);
 }
 
 mmt_status mmt_vector_race(const struct mmt_study_options *options,
-                           const struct mmt_study_device *device,
-                           struct mmt_study_timer *timer, mmt_type type,
-                           const mmt_operand arrays[2],
+                           const struct mmt_study_device *device, mmt_timer *timer,
+                           mmt_type type, const mmt_operand arrays[2],
                            const struct mmt_vector_point *points, int count, double *gain,
                            mmt_error *err)
 {
@@ -222,7 +273,7 @@ mmt_status mmt_vector_race(const struct mmt_study_options *options,
     char why[256];
 
     *gain = NAN;
-    if (!open_cublas(device, timer->queue, &race.cublas, why)) {
+    if (!open_cublas(device, mmt_timer_queue(timer), &race.cublas, why)) {
         mmt_study_say(options, "cuBLAS's axpy is not beside ours: %s", why);
         return MMT_OK;
     }

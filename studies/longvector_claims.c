@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "studies/claims.h"
-#include "studies/longvector.h"
+#include "claims.h"
+#include "longvector.h"
 
 enum { ERROR, STEPS, CAUTION, LENGTH, LIBRARY, MATLAB, CLAIMS };
 

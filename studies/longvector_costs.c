@@ -2,9 +2,9 @@
  * by it. */
 #include <math.h>
 
-#include "base/clock.h"
-#include "studies/cpu.h"
-#include "studies/longvector.h"
+#include "client.h"
+#include "cpu.h"
+#include "longvector.h"
 
 enum { BATCH = 20, RUNS = 3, LEAST_POINTS = 24 };
 #define LEAST 1e-12 /* of a level and of seconds: a coarse clock may say 0 */
@@ -12,10 +12,10 @@ enum { BATCH = 20, RUNS = 3, LEAST_POINTS = 24 };
 /* ---- calibration ------------------------------------------------------------------ */
 
 /* One operation of that length, in the middle of a queue of them. */
-static mmt_status time_vector(const struct mmt_study_device *device,
-                              struct mmt_study_timer *timer, const mmt_problem *problem,
-                              const mmt_operand arrays[3], double a_times, double b_times,
-                              double *seconds, mmt_error *err)
+static mmt_status time_vector(const struct mmt_study_device *device, mmt_timer *timer,
+                              const mmt_problem *problem, const mmt_operand arrays[3],
+                              double a_times, double b_times, double *seconds,
+                              mmt_error *err)
 {
     mmt_plan *one;
     double runs[RUNS + 1];
@@ -23,12 +23,12 @@ static mmt_status time_vector(const struct mmt_study_device *device,
     if (status != MMT_OK)
         return status;
     for (int run = 0; run <= RUNS && status == MMT_OK; run++) {
-        status = mmt_study_timer_start(timer, err);
+        status = mmt_timer_start(timer, err);
         for (int i = 0; i < BATCH && status == MMT_OK; i++)
             status = mmt_scheme_combine(one, a_times, arrays[0], b_times, arrays[1],
-                                        arrays[2], timer->queue, err);
+                                        arrays[2], mmt_timer_queue(timer), err);
         if (status == MMT_OK)
-            status = mmt_study_timer_stop(timer, &runs[run], err);
+            status = mmt_timer_stop(timer, &runs[run], err);
     }
     if (status == MMT_OK)
         *seconds = mmt_median_of(runs + 1, RUNS) / BATCH;
@@ -211,9 +211,8 @@ double mmt_vector_predict(const struct mmt_vector_costs *costs, int64_t inner,
 /* ---- on the device ----------------------------------------------------------------- */
 
 /* All lengths, or those that there is time for, which move to the front. */
-static mmt_status time_points(const struct mmt_study_device *device,
-                              struct mmt_study_timer *timer, mmt_type type,
-                              const mmt_operand arrays[3],
+static mmt_status time_points(const struct mmt_study_device *device, mmt_timer *timer,
+                              mmt_type type, const mmt_operand arrays[3],
                               struct mmt_vector_point *points, int *count, double until,
                               mmt_error *err)
 {
@@ -222,7 +221,7 @@ static mmt_status time_points(const struct mmt_study_device *device,
     for (int i = 0; i < *count; i++) {
         struct mmt_vector_point *point = &points[order[i]];
         mmt_problem problem = mmt_axpby_problem(type, point->length);
-        if (i >= LEAST_POINTS && (mmt_now() > until || mmt_study_interrupted()))
+        if (i >= LEAST_POINTS && (mmt_study_now() > until || mmt_study_interrupted()))
             break;
         mmt_status status =
             time_vector(device, timer, &problem, arrays, 1, 1, &point->seconds, err);
@@ -239,9 +238,8 @@ static mmt_status time_points(const struct mmt_study_device *device,
 
 /* t_saxpy over the same lengths as the additions, as far as rounds explain those: the
  * middle of what a round takes where rounds take longer than the launch. */
-static mmt_status time_saxpy(const struct mmt_study_device *device,
-                             struct mmt_study_timer *timer, mmt_type type,
-                             const mmt_operand arrays[3],
+static mmt_status time_saxpy(const struct mmt_study_device *device, mmt_timer *timer,
+                             mmt_type type, const mmt_operand arrays[3],
                              const struct mmt_vector_point *points, int count,
                              struct mmt_vector_costs *costs, mmt_error *err)
 {
@@ -279,7 +277,7 @@ static mmt_status show_points(const struct mmt_study_options *options,
     struct mmt_plot plot = { title, 1, 2, { 0, -1 }, true, true };
 
     snprintf(title, sizeof title, "one addition of two vectors, %s, on %.60s",
-             mmt_type_name(type), mmt_device_caps(device->device)->name);
+             mmt_type_name(type), device->facts.name);
     for (int model = 0; model < 2; model++)
         for (int i = 0; i < count; i++) {
             double seconds = model
@@ -314,10 +312,9 @@ static void choose_length(const struct mmt_vector_point *points, int count,
 }
 
 mmt_status mmt_vector_calibrate(const struct mmt_study_options *options,
-                                const struct mmt_study_device *device,
-                                struct mmt_study_timer *timer, mmt_type type,
-                                int64_t most, double until, struct mmt_vector_costs *out,
-                                mmt_error *err)
+                                const struct mmt_study_device *device, mmt_timer *timer,
+                                mmt_type type, int64_t most, double until,
+                                struct mmt_vector_costs *out, mmt_error *err)
 {
     struct mmt_vector_point points[MMT_VECTOR_POINTS] = { { 0 } };
     mmt_operand arrays[3] = { { 0 } };
@@ -330,8 +327,7 @@ mmt_status mmt_vector_calibrate(const struct mmt_study_options *options,
     if (status == MMT_OK)
         status = time_points(device, timer, type, arrays, points, &count, until, err);
     if (status == MMT_OK) {
-        int used = mmt_vector_fit(points, count, element,
-                                  mmt_device_caps(device->device)->cache, out);
+        int used = mmt_vector_fit(points, count, element, device->facts.cache, out);
         status = time_saxpy(device, timer, type, arrays, points, used, out, err);
         choose_length(points, count, out);
     }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "studies/longvector.h"
+#include "longvector.h"
 
 /* ---- the scheme ------------------------------------------------------------------- */
 
@@ -161,23 +161,23 @@ static void *make_field(mmt_type type, int64_t side)
     return field;
 }
 
-mmt_status mmt_scheme_run(struct mmt_scheme *x, const struct mmt_study_timer *timer,
-                          double keep, int steps, void *field, mmt_error *err)
+mmt_status mmt_scheme_run(struct mmt_scheme *x, mmt_timer *timer, double keep, int steps,
+                          void *field, mmt_error *err)
 {
     size_t bytes = (size_t) (x->side * x->side) * x->element;
     mmt_status status = mmt_buffer_write(x->device, x->v, field, bytes, err);
     for (int i = 0; i < steps && status == MMT_OK; i++)
-        if ((status = mmt_scheme_vectors(x, keep, timer->queue, err)) == MMT_OK)
-            status = mmt_scheme_border(x, timer->queue, err);
+        if ((status = mmt_scheme_vectors(x, keep, mmt_timer_queue(timer), err)) == MMT_OK)
+            status = mmt_scheme_border(x, mmt_timer_queue(timer), err);
     if (status == MMT_OK)
-        status = mmt_finish(x->device, timer->queue, err);
+        status = mmt_finish(x->device, mmt_timer_queue(timer), err);
     if (status == MMT_OK)
         status = mmt_buffer_read(x->device, field, x->v, bytes, err);
     return status;
 }
 
-static mmt_status run_fused(struct mmt_scheme *x, const struct mmt_study_timer *timer,
-                            int steps, void *field, mmt_error *err)
+static mmt_status run_fused(struct mmt_scheme *x, mmt_timer *timer, int steps,
+                            void *field, mmt_error *err)
 {
     size_t bytes = (size_t) (x->side * x->side) * x->element;
     mmt_args args = mmt_args_defaults();
@@ -186,10 +186,10 @@ static mmt_status run_fused(struct mmt_scheme *x, const struct mmt_study_timer *
     for (int i = 0; i < steps && status == MMT_OK; i++) {
         args.a = i % 2 ? x->t : x->v;
         args.c = i % 2 ? x->v : x->t;
-        status = mmt_execute(x->fused, &args, timer->queue, err);
+        status = mmt_execute(x->fused, &args, mmt_timer_queue(timer), err);
     }
     if (status == MMT_OK)
-        status = mmt_finish(x->device, timer->queue, err);
+        status = mmt_finish(x->device, mmt_timer_queue(timer), err);
     if (status == MMT_OK)
         status = mmt_buffer_read(x->device, field, steps % 2 ? x->t : x->v, bytes, err);
     return status;
@@ -243,7 +243,7 @@ struct apart {
 };
 
 static mmt_status compare_size(mmt_type type, const struct mmt_study_device *device,
-                               struct mmt_study_timer *timer, int64_t inner, int steps,
+                               mmt_timer *timer, int64_t inner, int steps,
                                struct apart *out, mmt_error *err)
 {
     struct mmt_scheme x;
@@ -253,8 +253,9 @@ static mmt_status compare_size(mmt_type type, const struct mmt_study_device *dev
     for (int i = 0; i < 4; i++)
         any &= (fields[i] = make_field(type, side)) != NULL;
     any = any && run_host(type, side, steps, fields[3]);
-    mmt_status status = any ? mmt_scheme_open(device, type, inner, NULL, &x, err)
-                            : mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a grid");
+    mmt_status status =
+        any ? mmt_scheme_open(device, type, inner, NULL, &x, err)
+            : mmt_study_fail(err, MMT_ERROR_MEMORY, "no memory for a grid");
     if (status == MMT_OK) {
         double keep = 1 - 4 * MMT_SCHEME_ALPHA;
         status = mmt_scheme_run(&x, timer, keep, steps, fields[0], err);
@@ -274,8 +275,8 @@ static mmt_status compare_size(mmt_type type, const struct mmt_study_device *dev
 }
 
 mmt_status mmt_scheme_check(const struct mmt_study_options *options, mmt_type type,
-                            const struct mmt_study_device *device,
-                            struct mmt_study_timer *timer, mmt_error *err)
+                            const struct mmt_study_device *device, mmt_timer *timer,
+                            mmt_error *err)
 {
     enum { STEPS = 50 };
     static const int sizes[] = { 2, 5, 10, 37, 100 };
@@ -293,10 +294,11 @@ mmt_status mmt_scheme_check(const struct mmt_study_options *options, mmt_type ty
                       "alpha) grows to %.2g",
                       sizes[i], STEPS, apart.vectors, apart.fused, apart.printed);
         if (fmax(apart.vectors, apart.fused) > most)
-            return mmt_fail(err, MMT_ERROR_DEVICE,
-                            "N = %d: vectors and fused kernel are %g and %g from the "
-                            "host's steps, more than rounding can explain",
-                            sizes[i], apart.vectors, apart.fused);
+            return mmt_study_fail(
+                err, MMT_ERROR_DEVICE,
+                "N = %d: vectors and fused kernel are %g and %g from the "
+                "host's steps, more than rounding can explain",
+                sizes[i], apart.vectors, apart.fused);
     }
     return MMT_OK;
 }

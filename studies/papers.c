@@ -1,6 +1,6 @@
 /* The figures that the papers printed, unchanged, and why some are in
  * doubt. Data alone. */
-#include "studies/papers.h"
+#include "papers.h"
 
 #include <string.h>
 
@@ -88,7 +88,7 @@ static const struct mmt_doubt other_kernel = {
 };
 
 static const struct mmt_paper_row rows[] = {
-#include "studies/papers.inc"
+#include "papers.inc"
 };
 
 enum { NUM_ROWS = sizeof rows / sizeof *rows };

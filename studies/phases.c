@@ -1,13 +1,12 @@
 /* Times one computation in the papers' phases: allocation, copy to the device, kernel,
  * copy back. */
-#include "studies/phases.h"
+#include "phases.h"
 
 #include <math.h>
 
-#include "base/clock.h"
-#include "studies/cpu.h"
-#include "studies/timer.h"
-#include "tuner/common/options.h"
+#include "client.h"
+#include "cpu.h"
+#include "../tuner/common/command.h"
 
 struct buffers {
     mmt_operand a, b, c, workspace;
@@ -60,42 +59,40 @@ static mmt_status write_all(mmt_device *device, const struct mmt_phases_data *da
 }
 
 static mmt_status run_kernel(const mmt_plan *plan, const struct buffers *buffers,
-                             struct mmt_study_timer *timer, double beta, double *marks,
-                             mmt_error *err)
+                             mmt_timer *timer, double beta, double *marks, mmt_error *err)
 {
     mmt_args args = mmt_args_defaults();
     args.a = buffers->a, args.b = buffers->b, args.c = buffers->c;
     args.workspace = buffers->workspace;
     args.beta = beta;
 
-    mmt_status status = mmt_study_timer_start(timer, err);
+    mmt_status status = mmt_timer_start(timer, err);
     if (status == MMT_OK)
-        status = mmt_execute(plan, &args, timer->queue, err);
+        status = mmt_execute(plan, &args, mmt_timer_queue(timer), err);
     if (status == MMT_OK)
-        status = mmt_study_timer_stop(timer, marks, err);
+        status = mmt_timer_stop(timer, marks, err);
     return status;
 }
 
 static mmt_status run_once(mmt_device *device, const mmt_plan *plan,
-                           const struct mmt_phases_data *data,
-                           struct mmt_study_timer *timer, struct mmt_phases *out,
-                           mmt_error *err)
+                           const struct mmt_phases_data *data, mmt_timer *timer,
+                           struct mmt_phases *out, mmt_error *err)
 {
     struct buffers buffers;
-    double times[5] = { mmt_now() };
+    double times[5] = { mmt_study_now() };
     mmt_status status =
         allocate_all(device, data, mmt_plan_workspace(plan), &buffers, err);
 
-    times[1] = mmt_now();
+    times[1] = mmt_study_now();
     if (status == MMT_OK)
         status = write_all(device, data, &buffers, err);
-    times[2] = mmt_now();
+    times[2] = mmt_study_now();
     if (status == MMT_OK)
         status = run_kernel(plan, &buffers, timer, data->beta, &out->marks, err);
-    times[3] = mmt_now();
+    times[3] = mmt_study_now();
     if (status == MMT_OK)
         status = mmt_buffer_read(device, data->c, buffers.c, data->bytes_c, err);
-    times[4] = mmt_now();
+    times[4] = mmt_study_now();
     free_all(device, &buffers);
     out->allocate = times[1] - times[0];
     out->write = times[2] - times[1];
@@ -138,24 +135,23 @@ mmt_status mmt_phases_run(mmt_device *device, const mmt_plan *plan,
                           double seconds, struct mmt_phases *out, mmt_error *err)
 {
     struct mmt_phases one = { 0 };
-    struct mmt_study_timer timer;
     double squares = 0;
-    mmt_status status = mmt_study_timer_open(device, &timer, err);
-    if (status != MMT_OK)
-        return status;
+    mmt_timer *timer = mmt_timer_create(device, err);
+    if (!timer)
+        return MMT_ERROR_DEVICE;
 
     *out = (struct mmt_phases){ 0 };
-    status = run_once(device, plan, data, &timer, &one, err);
-    double start = mmt_now();
+    mmt_status status = run_once(device, plan, data, timer, &one, err);
+    double start = mmt_study_now();
     for (int i = 0; i < repetitions && status == MMT_OK; i++) {
-        if (i && ((seconds > 0 && mmt_now() - start > seconds) || mmt_interrupted))
+        if (i && ((seconds > 0 && mmt_study_now() - start > seconds) || mmt_interrupted))
             break;
-        status = run_once(device, plan, data, &timer, &one, err);
+        status = run_once(device, plan, data, timer, &one, err);
         add_phases(out, &one, &squares);
     }
     if (status == MMT_OK)
         average_phases(out, squares);
-    mmt_study_timer_close(&timer);
+    mmt_timer_free(timer);
     return status;
 }
 

@@ -8,7 +8,7 @@
 #ifndef MMT_STUDIES_PHASES_H
 #define MMT_STUDIES_PHASES_H
 
-#include "device/device.h"
+#include <mmtune/mmtune.h>
 
 /* Seconds, means over the repetitions. The host's clock for all; the kernel by the
  * device's own marks too. */

@@ -2,11 +2,12 @@
 #include <errno.h>
 #include <math.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
-#include "base/file.h"
-#include "studies/study.h"
+#include "client.h"
+#include "study.h"
 
 extern char **environ;
 
@@ -52,12 +53,12 @@ static bool begins_curve(const struct mmt_table *table, const struct mmt_plot *p
 }
 
 /* A string of gnuplot in single quotes, where only the quote is special. */
-static void add_quoted(const char *string, struct mmt_text *text)
+static void add_quoted(const char *string, struct mmt_study_text *text)
 {
-    mmt_text_add(text, "'");
+    mmt_study_text_add(text, "'");
     for (; *string; string++)
-        mmt_text_addf(text, *string == '\'' ? "''" : "%c", *string);
-    mmt_text_add(text, "'");
+        mmt_study_text_addf(text, *string == '\'' ? "''" : "%c", *string);
+    mmt_study_text_add(text, "'");
 }
 
 /* ---- axes ------------------------------------------------------------------------- */
@@ -97,23 +98,23 @@ static void place_label(double value, char label[24])
 }
 
 /* A logarithmic axis of few decades has labels at 1, 2 and 5 too. */
-static void add_decades(const char *axis, struct range range, struct mmt_text *text)
+static void add_decades(const char *axis, struct range range, struct mmt_study_text *text)
 {
     static const int digits[] = { 1, 2, 5 };
     const char *comma = "";
 
     if (range.most / range.least > 2e3)
         return;
-    mmt_text_addf(text, "set %stics (", axis);
+    mmt_study_text_addf(text, "set %stics (", axis);
     for (double ten = pow(10, floor(log10(range.least)) - 1); ten <= 10 * range.most;
          ten *= 10)
         for (int i = 0; i < 3; i++) {
             char label[24];
             place_label(digits[i] * ten, label);
-            mmt_text_addf(text, "%s\"%s\" %.3g", comma, label, digits[i] * ten);
+            mmt_study_text_addf(text, "%s\"%s\" %.3g", comma, label, digits[i] * ten);
             comma = ", ";
         }
-    mmt_text_add(text, ")\n");
+    mmt_study_text_add(text, ")\n");
 }
 
 enum { MOST_TICS = 16 };
@@ -139,7 +140,7 @@ static int row_for(const double *places, const int *rows, int at, const char *la
 
 /* The places themselves where they are few. */
 static bool add_places(const struct mmt_table *table, const struct mmt_plot *plot,
-                       struct range range, struct mmt_text *text)
+                       struct range range, struct mmt_study_text *text)
 {
     double places[MOST_TICS], span = log(range.most / range.least);
     int rows[MOST_TICS];
@@ -156,23 +157,23 @@ static bool add_places(const struct mmt_table *table, const struct mmt_plot *plo
         if (!seen)
             places[count++] = value;
     }
-    mmt_text_add(text, "set xtics (");
+    mmt_study_text_add(text, "set xtics (");
     for (int i = 0; i < count; i++) {
         static const char *const lines[ROWS + 1] = { "", "\\n", "" };
         place_label(places[i], label);
         rows[i] = row_for(places, rows, i, label, span);
-        mmt_text_addf(text, "%s\"%s%s\" %.9g", i ? ", " : "", lines[rows[i]],
-                      rows[i] < ROWS ? label : "", places[i]);
+        mmt_study_text_addf(text, "%s\"%s%s\" %.9g", i ? ", " : "", lines[rows[i]],
+                            rows[i] < ROWS ? label : "", places[i]);
         lowest = rows[i] < ROWS && rows[i] > lowest ? rows[i] : lowest;
     }
-    mmt_text_add(text, ")\n");
+    mmt_study_text_add(text, ")\n");
     if (lowest) /* the axis's own label makes room */
-        mmt_text_add(text, "set xlabel offset 0,-0.6\n");
+        mmt_study_text_add(text, "set xlabel offset 0,-0.6\n");
     return true;
 }
 
 static void add_axis(const struct mmt_table *table, const struct mmt_plot *plot,
-                     const char *axis, struct mmt_text *text)
+                     const char *axis, struct mmt_study_text *text)
 {
     bool is_x = *axis == 'x', log = is_x ? plot->log_x : plot->log_y;
     int column = is_x ? plot->x : plot->y;
@@ -182,15 +183,16 @@ static void add_axis(const struct mmt_table *table, const struct mmt_plot *plot,
 
     snprintf(label, sizeof label, c->unit[0] ? "%s, %s" : "%s",
              is_x && plot->x_name ? plot->x_name : c->name, c->unit);
-    mmt_text_addf(text, "set %slabel ", axis);
+    mmt_study_text_addf(text, "set %slabel ", axis);
     add_quoted(label, text);
-    mmt_text_addf(text, "%s noenhanced\n", is_x ? ".\"\\n\" offset 0,0.4" : "");
+    mmt_study_text_addf(text, "%s noenhanced\n", is_x ? ".\"\\n\" offset 0,0.4" : "");
     if (!log)
         return;
-    mmt_text_addf(text, "set logscale %s\nset format %s '%s'\n", axis, axis,
-                  range.least >= 1 ? "%.0s%c" : "%g"); /* 10M, 0.001 */
-    mmt_text_addf(text, "set %srange [%.6g:%.6g]\n", axis,
-                  range.least / (is_x ? 1.06 : 1.2), range.most * (is_x ? 1.06 : 1.2));
+    mmt_study_text_addf(text, "set logscale %s\nset format %s '%s'\n", axis, axis,
+                        range.least >= 1 ? "%.0s%c" : "%g"); /* 10M, 0.001 */
+    mmt_study_text_addf(text, "set %srange [%.6g:%.6g]\n", axis,
+                        range.least / (is_x ? 1.06 : 1.2),
+                        range.most * (is_x ? 1.06 : 1.2));
     if (!is_x || !add_places(table, plot, range, text))
         add_decades(axis, range, text);
 }
@@ -199,19 +201,19 @@ static void add_axis(const struct mmt_table *table, const struct mmt_plot *plot,
 
 /* The points of a curve in `column`, as the block of data `name`; how many. */
 static int add_data(const struct mmt_table *table, const struct mmt_plot *plot, int first,
-                    int column, const char *name, struct mmt_text *text)
+                    int column, const char *name, struct mmt_study_text *text)
 {
     int points = 0;
     for (int row = first; row < table->num_rows; row++)
         if (has_point(table, plot, row, column) && same_curve(table, plot, first, row)) {
             if (!points++)
-                mmt_text_addf(text, "%s << end\n", name);
-            mmt_text_addf(text, "%.5g %.5g\n",
-                          mmt_table_cell(table, row, plot->x)->number,
-                          mmt_table_cell(table, row, column)->number);
+                mmt_study_text_addf(text, "%s << end\n", name);
+            mmt_study_text_addf(text, "%.5g %.5g\n",
+                                mmt_table_cell(table, row, plot->x)->number,
+                                mmt_table_cell(table, row, column)->number);
         }
     if (points)
-        mmt_text_add(text, "end\n");
+        mmt_study_text_add(text, "end\n");
     return points;
 }
 
@@ -268,17 +270,17 @@ static int dash_number(const struct mmt_table *table, const struct mmt_plot *plo
     return word_number(table, plot, row, plot->by[0]);
 }
 
-static void begin_element(const char *data, struct mmt_text *curves)
+static void begin_element(const char *data, struct mmt_study_text *curves)
 {
-    mmt_text_addf(curves, "%s%s", curves->length ? ", \\\n  " : "plot ", data);
+    mmt_study_text_addf(curves, "%s%s", curves->length ? ", \\\n  " : "plot ", data);
 }
 
 static void add_title(const struct mmt_table *table, const struct mmt_plot *plot, int row,
-                      struct mmt_text *curves)
+                      struct mmt_study_text *curves)
 {
     char label[160];
     curve_label(table, plot, row, label);
-    mmt_text_add(curves, " title ");
+    mmt_study_text_add(curves, " title ");
     add_quoted(label, curves);
 }
 
@@ -287,7 +289,8 @@ static void add_title(const struct mmt_table *table, const struct mmt_plot *plot
  * Where colours begin again, the marks of the points differ. Returns whether it has
  * points. */
 static bool add_curve(const struct mmt_table *table, const struct mmt_plot *plot, int row,
-                      int number, struct mmt_text *curves, struct mmt_text *data)
+                      int number, struct mmt_study_text *curves,
+                      struct mmt_study_text *data)
 {
     static const int marks[] = { 7, 5, 9, 13 };
     int colour = colour_number(table, plot, row);
@@ -298,11 +301,11 @@ static bool add_curve(const struct mmt_table *table, const struct mmt_plot *plot
     if (!points)
         return false;
     begin_element(name, curves);
-    mmt_text_addf(curves, " with %s lw 1.8 dt %d lc rgb '%s'",
-                  points <= MOST_POINTS ? "linespoints" : "lines",
-                  dash_number(table, plot, row) % 5 + 1, colour_of(colour));
+    mmt_study_text_addf(curves, " with %s lw 1.8 dt %d lc rgb '%s'",
+                        points <= MOST_POINTS ? "linespoints" : "lines",
+                        dash_number(table, plot, row) % 5 + 1, colour_of(colour));
     if (points <= MOST_POINTS)
-        mmt_text_addf(curves, " pt %d ps 0.6", marks[colour / COLOURS % 4]);
+        mmt_study_text_addf(curves, " pt %d ps 0.6", marks[colour / COLOURS % 4]);
     add_title(table, plot, row, curves);
     return true;
 }
@@ -310,8 +313,8 @@ static bool add_curve(const struct mmt_table *table, const struct mmt_plot *plot
 /* What is printed of a curve, hollow marks in its colour; `titled`: it has a label of its
  * own. Returns whether anything is. */
 static bool add_printed(const struct mmt_table *table, const struct mmt_plot *plot,
-                        int row, int number, bool titled, struct mmt_text *curves,
-                        struct mmt_text *data)
+                        int row, int number, bool titled, struct mmt_study_text *curves,
+                        struct mmt_study_text *data)
 {
     static const int marks[] = { 6, 4, 8, 12 };
     int dash = plot->by[1] >= 0 ? dash_number(table, plot, row) : 0;
@@ -321,12 +324,12 @@ static bool add_printed(const struct mmt_table *table, const struct mmt_plot *pl
     if (!plot->printed || !add_data(table, plot, row, plot->printed, name, data))
         return false;
     begin_element(name, curves);
-    mmt_text_addf(curves, " with points pt %d ps 1.4 lw 1.5 lc rgb '%s'", marks[dash % 4],
-                  colour_of(colour_number(table, plot, row)));
+    mmt_study_text_addf(curves, " with points pt %d ps 1.4 lw 1.5 lc rgb '%s'",
+                        marks[dash % 4], colour_of(colour_number(table, plot, row)));
     if (titled)
         add_title(table, plot, row, curves);
     else
-        mmt_text_add(curves, " notitle");
+        mmt_study_text_add(curves, " notitle");
     return true;
 }
 
@@ -349,30 +352,31 @@ static int key_rows(const struct mmt_table *table, const struct mmt_plot *plot)
 }
 
 static void add_frame(const struct mmt_table *table, const struct mmt_plot *plot,
-                      const char *picture, struct mmt_text *text)
+                      const char *picture, struct mmt_study_text *text)
 {
     int rows = key_rows(table, plot);
-    mmt_text_addf(text,
-                  "set terminal svg size 800,%d font 'sans,13' background 'white'\n"
-                  "set output ",
-                  480 + 20 * rows);
+    mmt_study_text_addf(text,
+                        "set terminal svg size 800,%d font 'sans,13' background 'white'\n"
+                        "set output ",
+                        480 + 20 * rows);
     add_quoted(picture, text);
-    mmt_text_add(text, "\nset title ");
+    mmt_study_text_add(text, "\nset title ");
     add_quoted(plot->title, text);
-    mmt_text_addf(text,
-                  " noenhanced\nset key outside below vertical maxrows %d Left reverse "
-                  "noenhanced\nset grid back lt 1 lc rgb '#cccccc' lw 0.5\nset border 3\n"
-                  "set rmargin 6\n"
-                  "set tics nomirror\n",
-                  rows);
+    mmt_study_text_addf(
+        text,
+        " noenhanced\nset key outside below vertical maxrows %d Left reverse "
+        "noenhanced\nset grid back lt 1 lc rgb '#cccccc' lw 0.5\nset border 3\n"
+        "set rmargin 6\n"
+        "set tics nomirror\n",
+        rows);
     add_axis(table, plot, "x", text);
     add_axis(table, plot, "y", text);
 }
 
 static void add_script(const struct mmt_table *table, const struct mmt_plot *plot,
-                       const char *picture, struct mmt_text *text)
+                       const char *picture, struct mmt_study_text *text)
 {
-    struct mmt_text curves = { 0 }, data = { 0 };
+    struct mmt_study_text curves = { 0 }, data = { 0 };
     bool untitled = false;
     int count = 0;
 
@@ -385,14 +389,16 @@ static void add_script(const struct mmt_table *table, const struct mmt_plot *plo
     }
     if (untitled) {
         begin_element("NaN", &curves);
-        mmt_text_add(&curves, " with points pt 6 ps 1.4 lw 1.5 lc rgb 'black' title "
-                              "'hollow marks: as printed in the paper'");
+        mmt_study_text_add(&curves,
+                           " with points pt 6 ps 1.4 lw 1.5 lc rgb 'black' title "
+                           "'hollow marks: as printed in the paper'");
     }
     add_frame(table, plot, picture, text);
-    mmt_text_addf(text, "%s%s\n", mmt_text_string(&data), mmt_text_string(&curves));
+    mmt_study_text_addf(text, "%s%s\n", mmt_study_text_string(&data),
+                        mmt_study_text_string(&curves));
     text->failed |= data.failed | curves.failed;
-    mmt_text_finish(&data);
-    mmt_text_finish(&curves);
+    mmt_study_text_finish(&data);
+    mmt_study_text_finish(&curves);
 }
 
 /* Sets *drawn where gnuplot is there. */
@@ -407,52 +413,67 @@ static mmt_status draw_plot(const char *script, bool *drawn, mmt_error *err)
         return MMT_OK;
     }
     if (code)
-        return mmt_fail_native(err, MMT_ERROR_IO, code, "gnuplot cannot be started: %s",
-                               strerror(code));
+        return mmt_study_fail(err, MMT_ERROR_IO, "gnuplot cannot be started: %s",
+                              strerror(code));
     mmt_interrupted_child = child;
     while ((ended = waitpid(child, &status, 0)) < 0 && errno == EINTR)
         ;
     mmt_interrupted_child = 0;
     if (ended < 0)
-        return mmt_fail_native(err, MMT_ERROR_IO, errno, "waiting for gnuplot: %s",
-                               strerror(errno));
+        return mmt_study_fail(err, MMT_ERROR_IO, "waiting for gnuplot: %s",
+                              strerror(errno));
     *drawn = WIFEXITED(status) && WEXITSTATUS(status) == 0;
     if (*drawn)
         return MMT_OK;
-    return mmt_fail(err, MMT_ERROR_IO, "gnuplot could not draw %s", script);
+    return mmt_study_fail(err, MMT_ERROR_IO, "gnuplot could not draw %s", script);
 }
 
 /* Text of XML. */
-static void add_escaped(const char *string, struct mmt_text *text)
+static void add_escaped(const char *string, struct mmt_study_text *text)
 {
     for (; *string; string++)
-        mmt_text_addf(text,
-                      *string == '<'   ? "&lt;"
-                      : *string == '&' ? "&amp;"
-                                       : "%c",
-                      *string);
+        mmt_study_text_addf(text,
+                            *string == '<'   ? "&lt;"
+                            : *string == '&' ? "&amp;"
+                                             : "%c",
+                            *string);
+}
+
+/* The whole of a file, malloc'ed; NULL where it cannot be read. */
+static char *read_file(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    char *text = NULL;
+    size_t size = 0;
+    if (file && getdelim(&text, &size, '\0', file) < 0) {
+        free(text);
+        text = NULL;
+    }
+    if (file)
+        fclose(file);
+    return text;
 }
 
 /* gnuplot calls every picture "Gnuplot"; this gives it the plot's own title. */
 static mmt_status name_picture(const struct mmt_plot *plot, const char *path,
-                               mmt_error *err)
+                               const char *folder, const char *name, mmt_error *err)
 {
     static const char own[] = "<title>Gnuplot</title>";
-    struct mmt_text svg = { 0 }, named = { 0 };
-    mmt_status status = mmt_file_read(path, 1 << 24, &svg, err);
-    const char *at = status == MMT_OK ? strstr(mmt_text_string(&svg), own) : NULL;
-
+    struct mmt_study_text named = { 0 };
+    char *svg = read_file(path), *at = svg ? strstr(svg, own) : NULL;
+    mmt_status status = svg ? MMT_OK
+                            : mmt_study_fail(err, MMT_ERROR_IO, "%s cannot be read: %s",
+                                             path, strerror(errno));
     if (at) {
-        mmt_text_add_bytes(&named, svg.data, (size_t) (at - svg.data));
-        mmt_text_add(&named, "<title>");
+        *at = '\0';
+        mmt_study_text_addf(&named, "%s<title>", svg);
         add_escaped(plot->title, &named);
-        mmt_text_addf(&named, "</title>%s", at + sizeof own - 1);
-        status = named.failed
-                     ? mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a picture")
-                     : mmt_file_replace(path, named.data, named.length, err);
+        mmt_study_text_addf(&named, "</title>%s", at + sizeof own - 1);
+        status = mmt_table_save_beside(
+            folder, name, ".svg", named.failed ? NULL : named.data, named.length, err);
     }
-    mmt_text_finish(&svg);
-    mmt_text_finish(&named);
+    free(svg);
+    mmt_study_text_finish(&named);
     return status;
 }
 
@@ -467,25 +488,26 @@ bool mmt_plot_any(const struct mmt_table *table, const struct mmt_plot *plot)
 mmt_status mmt_plot_save(const struct mmt_table *table, const struct mmt_plot *plot,
                          const char *folder, const char *name, mmt_error *err)
 {
-    struct mmt_text path = { 0 }, picture = { 0 }, script = { 0 };
+    struct mmt_study_text path = { 0 }, picture = { 0 }, script = { 0 };
     mmt_status status = MMT_OK;
     bool drawn = false;
 
     if (!mmt_plot_any(table, plot))
         return MMT_OK;
-    mmt_text_addf(&path, "%s/%s.gp", folder, name);
-    mmt_text_addf(&picture, "%s/%s.svg", folder, name);
-    add_script(table, plot, mmt_text_string(&picture), &script);
+    mmt_study_text_addf(&path, "%s/%s.gp", folder, name);
+    mmt_study_text_addf(&picture, "%s/%s.svg", folder, name);
+    add_script(table, plot, mmt_study_text_string(&picture), &script);
     if (path.failed || picture.failed || script.failed)
-        status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a picture");
+        status = mmt_study_fail(err, MMT_ERROR_MEMORY, "no memory left for a picture");
     if (status == MMT_OK)
-        status = mmt_file_replace(path.data, script.data, script.length, err);
+        status =
+            mmt_table_save_beside(folder, name, ".gp", script.data, script.length, err);
     if (status == MMT_OK)
         status = draw_plot(path.data, &drawn, err);
     if (status == MMT_OK && drawn)
-        status = name_picture(plot, picture.data, err);
-    mmt_text_finish(&path);
-    mmt_text_finish(&picture);
-    mmt_text_finish(&script);
+        status = name_picture(plot, picture.data, folder, name, err);
+    mmt_study_text_finish(&path);
+    mmt_study_text_finish(&picture);
+    mmt_study_text_finish(&script);
     return status;
 }

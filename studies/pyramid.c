@@ -1,15 +1,14 @@
 /* Runs Jacobi's sweeps over a grid that exceeds device memory, block by block with
  * overlapping planes. */
-#include "studies/pyramid.h"
+#include "pyramid.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "studies/cpu.h"
-#include "studies/timer.h"
+#include "client.h"
+#include "cpu.h"
 
 /* The planes of one block: it reads [from, to) and returns [first, last). */
 struct block {
@@ -28,7 +27,7 @@ struct mmt_pyramid {
     const struct mmt_pyramid_grid *grid;
     struct mmt_pyramid_shape shape;
     size_t plane; /* bytes */
-    struct mmt_study_timer timer;
+    mmt_timer *timer;
     mmt_plan **plans; /* by planes; NULL where none was needed yet */
     struct slot slots[2];
     struct mmt_pyramid_counts *total, *interior;
@@ -78,8 +77,8 @@ mmt_status mmt_pyramid_grid_make(mmt_type type, int64_t planes, int64_t side,
     if (out->f && out->now && out->next)
         return MMT_OK;
     mmt_pyramid_grid_free(out);
-    return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for grids of %" PRId64 " elements",
-                    count);
+    return mmt_study_fail(err, MMT_ERROR_MEMORY,
+                          "no memory for grids of %" PRId64 " elements", count);
 }
 
 size_t mmt_pyramid_bytes(const struct mmt_pyramid_grid *grid)
@@ -139,7 +138,7 @@ void mmt_pyramid_close(struct mmt_pyramid *p)
     for (int64_t planes = 0; p->plans && planes <= p->shape.width; planes++)
         mmt_plan_free(p->plans[planes]);
     free(p->plans);
-    mmt_study_timer_close(&p->timer);
+    mmt_timer_free(p->timer);
     free(p);
 }
 
@@ -150,11 +149,12 @@ static mmt_status check_shape(const struct mmt_pyramid_grid *grid,
             ? shape->height >= 1
             : shape->height >= 1 && shape->width > 2 * shape->height)
         return MMT_OK;
-    return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                    "a block of %lld planes is too thin for a pyramid of height %lld; it "
-                    "needs at least %lld",
-                    (long long) shape->width, (long long) shape->height,
-                    (long long) (2 * shape->height + 1));
+    return mmt_study_fail(
+        err, MMT_ERROR_ARGUMENT,
+        "a block of %lld planes is too thin for a pyramid of height %lld; it "
+        "needs at least %lld",
+        (long long) shape->width, (long long) shape->height,
+        (long long) (2 * shape->height + 1));
 }
 
 mmt_status mmt_pyramid_open(const struct mmt_study_device *device,
@@ -168,14 +168,16 @@ mmt_status mmt_pyramid_open(const struct mmt_study_device *device,
 
     struct mmt_pyramid *p = calloc(1, sizeof *p);
     if (!p)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a pyramid");
+        return mmt_study_fail(err, MMT_ERROR_MEMORY, "no memory for a pyramid");
     p->device = device;
     p->grid = grid;
     p->shape = *shape;
     p->plane = (size_t) (grid->side * grid->side) * mmt_type_size(grid->type);
     p->plans = calloc((size_t) shape->width + 1, sizeof *p->plans);
-    status = p->plans ? mmt_study_timer_open(device->device, &p->timer, err)
-                      : mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a pyramid");
+    if (!p->plans)
+        status = mmt_study_fail(err, MMT_ERROR_MEMORY, "no memory for a pyramid");
+    else if (!(p->timer = mmt_timer_create(device->device, err)))
+        status = MMT_ERROR_DEVICE;
     for (int i = 0; i <= shape->overlap && status == MMT_OK; i++)
         status = open_slot(p, &p->slots[i], err);
     if (status != MMT_OK)
@@ -251,7 +253,7 @@ static mmt_status sweep_block(struct mmt_pyramid *p, struct slot *slot, mmt_erro
         args.a = plane_at(p, slot->ping, low);
         args.b = plane_at(p, slot->f, low);
         args.c = plane_at(p, slot->pong, low);
-        status = mmt_execute(plan, &args, p->timer.queue, err);
+        status = mmt_execute(plan, &args, mmt_timer_queue(p->timer), err);
         slot->pong = slot->ping;
         slot->ping = other;
     }
@@ -300,7 +302,7 @@ static mmt_status walk_grid(struct mmt_pyramid *p, mmt_error *err)
         if (status == MMT_OK)
             status = sweep_block(p, slot, err);
         if (status == MMT_OK)
-            status = mmt_finish(p->device->device, p->timer.queue, err);
+            status = mmt_finish(p->device->device, mmt_timer_queue(p->timer), err);
         if (status == MMT_OK)
             status = receive_block(p, slot, err);
         count_block(p, &block);
@@ -327,7 +329,7 @@ static mmt_status walk_overlapped(struct mmt_pyramid *p, mmt_error *err)
             status = send_block(p, other, &block, err);
         }
         if (status == MMT_OK)
-            status = mmt_finish(p->device->device, p->timer.queue, err);
+            status = mmt_finish(p->device->device, mmt_timer_queue(p->timer), err);
         if (status == MMT_OK && !other->busy)
             status = receive_block(p, slot, err);
     }
@@ -343,9 +345,9 @@ mmt_status mmt_pyramid_pass(struct mmt_pyramid *p, struct mmt_pyramid_counts *to
     p->total = total;
     p->interior = interior;
     p->slots[0].busy = p->slots[1].busy = false;
-    double start = mmt_now();
+    double start = mmt_study_now();
     mmt_status status = p->shape.overlap ? walk_overlapped(p, err) : walk_grid(p, err);
-    total->seconds = mmt_now() - start;
+    total->seconds = mmt_study_now() - start;
     return status;
 }
 

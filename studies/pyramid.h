@@ -17,8 +17,8 @@
 #ifndef MMT_STUDIES_PYRAMID_H
 #define MMT_STUDIES_PYRAMID_H
 
-#include "examples/pyramids.h"
-#include "studies/study.h"
+#include "../examples/pyramids.h"
+#include "study.h"
 
 struct mmt_pyramid_grid {
     mmt_type type; /* f32 or f64 */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "studies/pyramid.h"
+#include "pyramid.h"
 
 static mmt_status check_shape(const struct mmt_study_device *device,
                               struct mmt_pyramid_grid *grid,
@@ -24,19 +24,20 @@ static mmt_status check_shape(const struct mmt_study_device *device,
         return status;
 
     if (memcmp(grid->next, plain, mmt_pyramid_bytes(grid)))
-        return mmt_fail(err, MMT_ERROR_DEVICE,
-                        "h = %" PRId64 ", R = %" PRId64 "%s: other bits than %" PRId64
-                        " plain sweeps",
-                        shape->height, shape->width, shape->overlap ? ", overlapped" : "",
-                        shape->height);
+        return mmt_study_fail(err, MMT_ERROR_DEVICE,
+                              "h = %" PRId64 ", R = %" PRId64
+                              "%s: other bits than %" PRId64 " plain sweeps",
+                              shape->height, shape->width,
+                              shape->overlap ? ", overlapped" : "", shape->height);
     table = mmt_pyramid_table1(grid, shape);
     if (interior.blocks &&
         (interior.sent != table.sent || interior.received != table.received ||
          interior.stencils != table.stencils))
-        return mmt_fail(err, MMT_ERROR_DEVICE,
-                        "h = %" PRId64 ", R = %" PRId64
-                        ": a block moves or computes something else than Table 1 says",
-                        shape->height, shape->width);
+        return mmt_study_fail(
+            err, MMT_ERROR_DEVICE,
+            "h = %" PRId64 ", R = %" PRId64
+            ": a block moves or computes something else than Table 1 says",
+            shape->height, shape->width);
     return MMT_OK;
 }
 
@@ -76,7 +77,7 @@ static mmt_status check_end(const struct mmt_study_options *options,
     }
     void *spare = malloc(mmt_pyramid_bytes(&grid));
     status = spare ? mmt_pyramid_open(device, &grid, &shape, &pyramid, err)
-                   : mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a grid");
+                   : mmt_study_fail(err, MMT_ERROR_MEMORY, "no memory for a grid");
     if (status == MMT_OK)
         status = mmt_pyramid_solve(pyramid, &grid, least, MOST, &end, err);
     if (status == MMT_OK) {
@@ -88,10 +89,11 @@ static mmt_status check_end(const struct mmt_study_options *options,
                       "%d sweeps, and plain sweeps need %d",
                       least, end.passes, (int) shape.height, passes);
         if (!same)
-            status = mmt_fail(err, MMT_ERROR_DEVICE,
-                              "pyramids end after %d passes, plain sweeps after %d, or "
-                              "with other bits",
-                              end.passes, passes);
+            status =
+                mmt_study_fail(err, MMT_ERROR_DEVICE,
+                               "pyramids end after %d passes, plain sweeps after %d, or "
+                               "with other bits",
+                               end.passes, passes);
     }
     mmt_pyramid_close(pyramid);
     free(spare);
@@ -115,7 +117,7 @@ mmt_status mmt_pyramid_check(const struct mmt_study_options *options,
     void *spare = malloc(mmt_pyramid_bytes(&grid)),
          *plain = malloc(mmt_pyramid_bytes(&grid));
     if (!spare || !plain)
-        status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a grid");
+        status = mmt_study_fail(err, MMT_ERROR_MEMORY, "no memory for a grid");
     for (int64_t h = 1; h <= HIGHEST && status == MMT_OK; h++) {
         struct mmt_pyramid_grid host = grid;
         host.next = plain;

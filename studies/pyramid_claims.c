@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "studies/claims.h"
-#include "studies/pyramid.h"
+#include "claims.h"
+#include "pyramid.h"
 
 enum { BOTH_WRONG, ERROR, GROWTH, RANGE, CHOICE, TWICE, CLAIMS };
 

@@ -1,9 +1,8 @@
 /* What a plane takes there, back and in a sweep. */
 #include <math.h>
 
-#include "base/clock.h"
-#include "studies/pyramid.h"
-#include "studies/timer.h"
+#include "client.h"
+#include "pyramid.h"
 
 enum { RUNS = 3 };
 
@@ -16,18 +15,18 @@ static mmt_status copy_block(const struct mmt_study_device *device,
 {
     size_t plane = mmt_pyramid_bytes(grid) / (size_t) grid->planes;
     size_t bytes = (size_t) width * plane, offset = (size_t) at * plane;
-    double start = mmt_now();
+    double start = mmt_study_now();
     mmt_status status = mmt_buffer_write(device->device, arrays[0],
                                          (const char *) grid->now + offset, bytes, err);
     if (status == MMT_OK)
         status = mmt_buffer_write(device->device, arrays[2],
                                   (const char *) grid->f + offset, bytes, err);
-    double sent = mmt_now();
+    double sent = mmt_study_now();
     if (status == MMT_OK)
         status = mmt_buffer_read(device->device, (char *) grid->next + offset, arrays[0],
                                  bytes, err);
     sum->send += (sent - start) / (2 * (double) width);
-    sum->receive += (mmt_now() - sent) / (double) width;
+    sum->receive += (mmt_study_now() - sent) / (double) width;
     return status;
 }
 
@@ -63,33 +62,28 @@ static mmt_status time_sweeps(const struct mmt_study_device *device,
                               mmt_error *err)
 {
     enum { SWEEPS = 10 };
-    struct mmt_study_timer timer;
     mmt_problem problem = mmt_jacobi3d_problem(grid->type, width, grid->side, grid->side);
     mmt_plan *plan =
         mmt_plan_create(device->device, device->profile, &problem, NULL, err);
     mmt_args args = mmt_args_defaults();
-    mmt_status status =
-        plan ? mmt_study_timer_open(device->device, &timer, err) : MMT_ERROR_UNSUPPORTED;
-    if (status != MMT_OK) {
-        mmt_plan_free(plan);
-        return status;
-    }
+    mmt_timer *timer = plan ? mmt_timer_create(device->device, err) : NULL;
+    mmt_status status = timer ? MMT_OK : MMT_ERROR_DEVICE;
     args.alpha = 1.0 / 6, args.beta = grid->scale;
     args.b = arrays[2];
     *seconds = INFINITY;
     for (int run = 0; run <= RUNS && status == MMT_OK; run++) {
         double all = 0;
-        status = mmt_study_timer_start(&timer, err);
+        status = mmt_timer_start(timer, err);
         for (int i = 0; i < SWEEPS && status == MMT_OK; i++) {
             args.a = arrays[i % 2], args.c = arrays[(i + 1) % 2];
-            status = mmt_execute(plan, &args, timer.queue, err);
+            status = mmt_execute(plan, &args, mmt_timer_queue(timer), err);
         }
         if (status == MMT_OK)
-            status = mmt_study_timer_stop(&timer, &all, err);
+            status = mmt_timer_stop(timer, &all, err);
         if (run) /* the first warms up */
             *seconds = fmin(*seconds, all / SWEEPS / (double) (width - 2));
     }
-    mmt_study_timer_close(&timer);
+    mmt_timer_free(timer);
     mmt_plan_free(plan);
     return status;
 }

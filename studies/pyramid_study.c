@@ -17,10 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "studies/cpu.h"
-#include "studies/pyramid.h"
-#include "studies/timer.h"
+#include "client.h"
+#include "cpu.h"
+#include "pyramid.h"
 
 /* Heights from N / 10 on, beyond what the paper vouches for, and all. */
 enum { BEYOND = 5, HEIGHTS = PYRAMID_HEIGHTS + BEYOND, RUNS = 3, USUAL_SIDE = 256 };
@@ -155,7 +154,7 @@ static mmt_status time_pass(const struct mmt_study_device *device,
     if (status != MMT_OK)
         return status;
     for (int run = 0; run <= RUNS && status == MMT_OK; run++) {
-        if (run > 1 && (mmt_now() > until || mmt_study_interrupted()))
+        if (run > 1 && (mmt_study_now() > until || mmt_study_interrupted()))
             break;
         status = mmt_pyramid_pass(pyramid, &timed->counts, NULL, err);
         if (run)
@@ -179,7 +178,7 @@ static mmt_status try_heights(const struct mmt_study_device *device,
     mmt_study_spread(count, order);
     for (int i = 0; i < count && !mmt_study_interrupted(); i++) {
         struct attempt *at = &attempts[order[i]];
-        double now = mmt_now(), share = (until - now) / (count - i) / 2;
+        double now = mmt_study_now(), share = (until - now) / (count - i) / 2;
         if (i >= LEAST_HEIGHTS && share < 0)
             break;
         mmt_status status = time_pass(device, grid, now + share, &at->plain, err);
@@ -285,22 +284,23 @@ static void say_overlap(const struct mmt_study_options *options,
 {
     const struct timed *plain = &best_attempt(attempts, count, false)->plain,
                        *both = &best_attempt(attempts, count, true)->overlapped;
-    struct mmt_text equal = { 0 };
+    struct mmt_study_text equal = { 0 };
 
     if (!both->runs)
         return;
     for (const struct attempt *at = attempts; at < attempts + count; at++)
         if (at->overlapped.runs)
-            mmt_text_addf(&equal, "%s%.2f (h = %" PRId64 ")", equal.length ? ", " : "",
-                          seconds_of_each(&at->plain) / seconds_of_each(&at->overlapped),
-                          at->plain.shape.height);
+            mmt_study_text_addf(
+                &equal, "%s%.2f (h = %" PRId64 ")", equal.length ? ", " : "",
+                seconds_of_each(&at->plain) / seconds_of_each(&at->overlapped),
+                at->plain.shape.height);
     mmt_study_say(options,
                   "copies beside computing, in as much memory, which halves the blocks: "
                   "%.2f times as fast where each has its best height, h = %" PRId64
                   " beside h = %" PRId64 "; at equal heights %s times",
                   seconds_of_each(plain) / seconds_of_each(both), both->shape.height,
-                  plain->shape.height, mmt_text_string(&equal));
-    mmt_text_finish(&equal);
+                  plain->shape.height, mmt_study_text_string(&equal));
+    mmt_study_text_finish(&equal);
 }
 
 static void say_limit(const struct mmt_study_options *options,
@@ -368,7 +368,7 @@ static mmt_status show_claims(const struct mmt_study_options *options,
         .gap_within = largest_gap(grid, costs, attempts, count, false),
         .gap_beyond = largest_gap(grid, costs, attempts, count, true),
     };
-    return mmt_pyramid_claims(options, device->id, &found, err);
+    return mmt_pyramid_claims(options, device->facts.id, &found, err);
 }
 
 /* What a program would be told that calls build_pyramids with the memory and these costs.
@@ -404,16 +404,17 @@ static mmt_status choose_widths(const struct mmt_study_options *options,
     *width = pyramid_width(memory, grid->side, mmt_type_size(grid->type));
     *half = pyramid_width(memory / 2, grid->side, mmt_type_size(grid->type));
     if (*width >= grid->planes)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "--memory %" PRId64 " holds the whole grid of %" PRId64
-                        "^3, and no pyramid is needed; name less than %" PRId64 " bytes",
-                        memory, grid->side, 3 * bytes);
+        return mmt_study_fail(err, MMT_ERROR_ARGUMENT,
+                              "--memory %" PRId64 " holds the whole grid of %" PRId64
+                              "^3, and no pyramid is needed; name less than %" PRId64
+                              " bytes",
+                              memory, grid->side, 3 * bytes);
     if (*width < 3)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "--memory %" PRId64 " holds blocks of %" PRId64
-                        " planes; a pyramid of height 1 needs 3 planes: %" PRId64
-                        " bytes",
-                        memory, *width, 9 * plane);
+        return mmt_study_fail(err, MMT_ERROR_ARGUMENT,
+                              "--memory %" PRId64 " holds blocks of %" PRId64
+                              " planes; a pyramid of height 1 needs 3 planes: %" PRId64
+                              " bytes",
+                              memory, *width, 9 * plane);
     return MMT_OK;
 }
 
@@ -430,8 +431,7 @@ static mmt_status report_pyramid(const struct mmt_study_options *options,
     snprintf(title, sizeof title, "passes over a grid of %" PRId64 "^3, %s", grid->side,
              mmt_type_name(grid->type));
     snprintf(over, sizeof over, "one sweep in pyramids, %" PRId64 "^3, %s, on %.60s",
-             grid->side, mmt_type_name(grid->type),
-             mmt_device_caps(device->device)->name);
+             grid->side, mmt_type_name(grid->type), device->facts.name);
     struct mmt_table table = mmt_table_start(title, columns, NUM);
     add_rows(grid, costs, attempts, count, &table);
     mmt_status status = mmt_study_show(options, &table, "pyramid", err);
@@ -491,22 +491,19 @@ static mmt_status study_grid(const struct mmt_study_options *options,
 static mmt_status check_options(const struct mmt_study_options *options, mmt_type *type,
                                 mmt_error *err)
 {
-    unsigned types;
-    mmt_status status = mmt_study_types(options, mmt_study_pyramid.types, &types, err);
-    if (status != MMT_OK)
-        return status;
+    const unsigned types = mmt_study_types(options, mmt_study_pyramid.types);
     *type = types == 1 << MMT_F64 ? MMT_F64 : MMT_F32;
     if (types != 1u << *type)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "--type must be f32 or f64, one of them");
+        return mmt_study_fail(err, MMT_ERROR_ARGUMENT,
+                              "--type must be f32 or f64, one of them");
     if (options->num_sizes > 1 || options->devices.count > 1)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "this study takes one --device and one "
-                        "of --sizes");
+        return mmt_study_fail(err, MMT_ERROR_ARGUMENT,
+                              "this study takes one --device and one "
+                              "of --sizes");
     if (options->num_sizes && (options->sizes[0] < 8 || options->sizes[0] > 2048))
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "--sizes is %" PRId64 "; N must be from 8 to 2048",
-                        options->sizes[0]);
+        return mmt_study_fail(err, MMT_ERROR_ARGUMENT,
+                              "--sizes is %" PRId64 "; N must be from 8 to 2048",
+                              options->sizes[0]);
     return MMT_OK;
 }
 

@@ -1,6 +1,6 @@
-/* The verb `mmtune study`: reads its options, opens the device and the output folder, and
- * runs the named experiment. */
-#include "studies/study.h"
+/* What studies share, and a command line: reads its options, opens the device and the
+ * output folder, and runs the named experiment. */
+#include "study.h"
 
 #include <jansson.h>
 #include <limits.h>
@@ -10,11 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
-#include "base/near.h"
-#include "profiles/profile.h"
-#include "studies/cpu.h"
-#include "studies/timer.h"
+#include "client.h"
 
 static const struct mmt_study *const studies[] = {
     &mmt_study_ladder,     &mmt_study_addition, &mmt_study_cards,
@@ -37,8 +33,8 @@ static mmt_status print_json(const char *folder, const char *name, mmt_error *er
     snprintf(path, sizeof path, "%s/%s.json", folder, name);
     json_t *root = json_load_file(path, 0, &where);
     if (!root)
-        return mmt_fail(err, MMT_ERROR_IO, "%s cannot be read again: %s", path,
-                        where.text);
+        return mmt_study_fail(err, MMT_ERROR_IO, "%s cannot be read again: %s", path,
+                              where.text);
     json_dumpf(root, stdout, JSON_COMPACT);
     putchar('\n');
     fflush(stdout);
@@ -54,7 +50,7 @@ mmt_status mmt_study_show(const struct mmt_study_options *options,
         return status ? status : print_json(options->folder, name, err);
     mmt_table_print(table, stdout);
     printf("-> %s/%s.csv and .json\n", options->folder, name);
-    return fflush(stdout) ? mmt_fail(err, MMT_ERROR_IO, "stdout cannot be written")
+    return fflush(stdout) ? mmt_study_fail(err, MMT_ERROR_IO, "stdout cannot be written")
                           : MMT_OK;
 }
 
@@ -89,7 +85,7 @@ static bool same_place(const struct mmt_paper_row *a, const struct mmt_paper_row
 
 /* Adds a line for each place with the doubt, and all sizes to it. */
 static void add_places(const struct mmt_doubt *doubt, mmt_paper_concern *concerns,
-                       const void *self, struct mmt_text *text)
+                       const void *self, struct mmt_study_text *text)
 {
     int count;
     const struct mmt_paper_row *rows = mmt_paper_rows(&count), *last = NULL;
@@ -99,11 +95,11 @@ static void add_places(const struct mmt_doubt *doubt, mmt_paper_concern *concern
         if (row->doubt != doubt || !concerns(row, self))
             continue;
         if (!same_place(last, row))
-            mmt_text_addf(text, "\n    %s, %s%s%s, %s on %s: n =", row->where,
-                          row->algorithm, row->variant[0] ? " " : "", row->variant,
-                          mmt_type_name(row->type), row->device);
-        mmt_text_addf(text, "%s %lld", same_place(last, row) ? "," : "",
-                      (long long) row->n);
+            mmt_study_text_addf(text, "\n    %s, %s%s%s, %s on %s: n =", row->where,
+                                row->algorithm, row->variant[0] ? " " : "", row->variant,
+                                mmt_type_name(row->type), row->device);
+        mmt_study_text_addf(text, "%s %lld", same_place(last, row) ? "," : "",
+                            (long long) row->n);
         last = row;
     }
 }
@@ -117,24 +113,24 @@ void mmt_study_say_doubts(const struct mmt_study_options *options,
     for (int i = 0; i < count; i++) {
         const struct mmt_doubt *doubt = rows[i].doubt;
         bool told = !doubt || !concerns(&rows[i], self);
-        struct mmt_text places = { 0 };
+        struct mmt_study_text places = { 0 };
         for (int before = 0; before < i && !told; before++)
             told = rows[before].doubt == doubt && concerns(&rows[before], self);
         if (told)
             continue;
         add_places(doubt, concerns, self, &places);
-        mmt_study_say(options, "%s in the paper, and %s: %s%s%s%s",
-                      mmt_grade_name(doubt->grade),
-                      doubt->time || doubt->rate ? "compared with nothing" : "compared",
-                      doubt->why, doubt->reading ? "; read it as: " : "",
-                      doubt->reading ? doubt->reading : "", mmt_text_string(&places));
-        mmt_text_finish(&places);
+        mmt_study_say(
+            options, "%s in the paper, and %s: %s%s%s%s", mmt_grade_name(doubt->grade),
+            doubt->time || doubt->rate ? "compared with nothing" : "compared", doubt->why,
+            doubt->reading ? "; read it as: " : "", doubt->reading ? doubt->reading : "",
+            mmt_study_text_string(&places));
+        mmt_study_text_finish(&places);
     }
 }
 
 double mmt_study_until(const struct mmt_study_options *options)
 {
-    return options->seconds > 0 ? mmt_now() + options->seconds : INFINITY;
+    return options->seconds > 0 ? mmt_study_now() + options->seconds : INFINITY;
 }
 
 void mmt_study_spread(int count, int *order)
@@ -151,19 +147,19 @@ void mmt_study_spread(int count, int *order)
  * they are not told apart. */
 static mmt_status mark_step(mmt_device *device, double *step, mmt_error *err)
 {
-    struct mmt_study_timer timer;
-    mmt_status status = mmt_study_timer_open(device, &timer, err);
+    mmt_timer *timer = mmt_timer_create(device, err);
+    mmt_status status = timer ? MMT_OK : MMT_ERROR_DEVICE;
 
     *step = 0;
     for (int i = 0; i < 20 && status == MMT_OK; i++) {
         double seconds;
-        status = mmt_study_timer_start(&timer, err);
+        status = mmt_timer_start(timer, err);
         if (status == MMT_OK)
-            status = mmt_study_timer_stop(&timer, &seconds, err);
+            status = mmt_timer_stop(timer, &seconds, err);
         if (status == MMT_OK && seconds > 0 && (*step == 0 || seconds < *step))
             *step = seconds;
     }
-    mmt_study_timer_close(&timer);
+    mmt_timer_free(timer);
     return status;
 }
 
@@ -174,66 +170,57 @@ static double clock_step(void)
     return (double) step.tv_sec + 1e-9 * (double) step.tv_nsec;
 }
 
-static bool tuned_for(const mmt_profile *profile, mmt_op op, mmt_type type)
-{
-    bool found = false;
-    for (size_t i = 0; i < profile->num_entries; i++)
-        found |= profile->entries[i].problem.op == op &&
-                 profile->entries[i].problem.type == type &&
-                 !profile->entries[i].source[0];
-    return found || (op == MMT_GEMM && mmt_profile_model(profile, type));
-}
-
 /* Adds "with a profile for gemm f32, without one for gemm f64, gemm i32: defaults", of
  * what the study runs and the types that may be asked for. */
 static void tell_profile(const struct mmt_study_options *options,
-                         const mmt_profile *profile, struct mmt_text *text)
+                         const struct mmt_study_device *device,
+                         struct mmt_study_text *text)
 {
-    struct mmt_text lists[2] = { { 0 }, { 0 } };
+    const unsigned types = mmt_study_types(options, options->study->types);
+    struct mmt_study_text lists[2] = { { 0 }, { 0 } };
 
-    for (int op = 0; op < MMT_NUM_OPS; op++)
-        for (int type = 0; type < MMT_NUM_TYPES; type++) {
-            bool tuned = profile && tuned_for(profile, (mmt_op) op, (mmt_type) type);
-            if (options->study->ops >> op & 1 &&
-                (options->some_types ? options->types[type]
-                                     : options->study->types >> type & 1))
-                mmt_text_addf(&lists[tuned], "%s%s %s", lists[tuned].length ? ", " : "",
-                              mmt_op_row((mmt_op) op)->name,
-                              mmt_type_name((mmt_type) type));
+    for (int op = 0; op < MMT_STUDY_OPS; op++)
+        for (int type = 0; type < MMT_STUDY_TYPES; type++) {
+            struct mmt_study_text *list = &lists[device->known.tuned[op] >> type & 1];
+            if (options->study->ops >> op & 1 && types >> type & 1)
+                mmt_study_text_addf(list, "%s%s %s", list->length ? ", " : "",
+                                    mmt_study_op_name((mmt_op) op),
+                                    mmt_type_name((mmt_type) type));
         }
-    if (!profile)
-        mmt_text_add(text, "without a profile: defaults");
+    if (!device->profile)
+        mmt_study_text_add(text, "without a profile: defaults");
     else if (!lists[1].length)
-        mmt_text_addf(text, "with a profile, but not for %s: defaults",
-                      mmt_text_string(&lists[0]));
+        mmt_study_text_addf(text, "with a profile, but not for %s: defaults",
+                            mmt_study_text_string(&lists[0]));
     else
-        mmt_text_addf(text, "with a profile for %s%s%s%s", mmt_text_string(&lists[1]),
-                      lists[0].length ? ", without one for " : "",
-                      mmt_text_string(&lists[0]), lists[0].length ? ": defaults" : "");
-    mmt_text_finish(&lists[0]);
-    mmt_text_finish(&lists[1]);
+        mmt_study_text_addf(
+            text, "with a profile for %s%s%s%s", mmt_study_text_string(&lists[1]),
+            lists[0].length ? ", without one for " : "", mmt_study_text_string(&lists[0]),
+            lists[0].length ? ": defaults" : "");
+    mmt_study_text_finish(&lists[0]);
+    mmt_study_text_finish(&lists[1]);
 }
 
 static mmt_status introduce_device(const struct mmt_study_options *options,
                                    const struct mmt_study_device *slot, mmt_error *err)
 {
     double step;
-    struct mmt_text tuned = { 0 };
+    struct mmt_study_text tuned = { 0 };
     mmt_status status = mark_step(slot->device, &step, err);
     if (status != MMT_OK)
         return status;
-    tell_profile(options, slot->profile, &tuned);
+    tell_profile(options, slot, &tuned);
     mmt_study_say(options,
                   "%s, %s; the host's clock steps by %.0f ns, two marks of the device's "
                   "are %.2f us apart at the least",
-                  mmt_device_name(slot->device), mmt_text_string(&tuned),
+                  mmt_device_name(slot->device), mmt_study_text_string(&tuned),
                   clock_step() * 1e9, step * 1e6);
-    mmt_text_finish(&tuned);
-    if (mmt_device_caps(slot->device)->kind == MMT_CPU)
+    mmt_study_text_finish(&tuned);
+    if (slot->facts.kind == MMT_DEVICE_CPU)
         mmt_study_say(options,
                       "%s is a CPU: its memory is the host's, and what is called copying "
                       "below is a copy within it",
-                      slot->id);
+                      slot->facts.id);
     return MMT_OK;
 }
 
@@ -246,14 +233,14 @@ mmt_status mmt_study_open(const struct mmt_study_options *options,
         slot->device = mmt_device_open(options->devices.each[i], err);
         if (!slot->device)
             return MMT_ERROR_ARGUMENT;
-        const struct mmt_caps *caps = mmt_device_caps(slot->device);
-        snprintf(slot->id, sizeof slot->id, "%s", slot->device->id);
-        snprintf(slot->api, sizeof slot->api, "%s", caps->backend);
-        if (!strcmp(caps->backend, "null"))
-            return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                            "--device %s executes nothing; a study needs one that does",
-                            slot->id);
+        slot->facts = mmt_device_facts_of(slot->device);
+        if (!strcmp(slot->facts.api, "null"))
+            return mmt_study_fail(
+                err, MMT_ERROR_ARGUMENT,
+                "--device %s executes nothing; a study needs one that does",
+                slot->facts.id);
         slot->profile = mmt_profile_find(slot->device, NULL);
+        slot->known = mmt_study_known(slot->profile);
         mmt_status status = introduce_device(options, slot, err);
         if (status != MMT_OK)
             return status;
@@ -287,37 +274,26 @@ static double free_memory(void)
 mmt_status mmt_study_fits(const struct mmt_study_device *device, const char *what,
                           double host_bytes, double device_bytes, mmt_error *err)
 {
-    const struct mmt_caps *caps = mmt_device_caps(device->device);
+    const double memory = (double) device->facts.memory;
     const double gib = 1024.0 * 1024 * 1024;
-    double host = host_bytes + (caps->kind == MMT_CPU ? device_bytes : 0);
+    double host = host_bytes + (device->facts.kind == MMT_DEVICE_CPU ? device_bytes : 0);
 
-    if (caps->memory && device_bytes > 0.95 * (double) caps->memory)
-        return mmt_fail(err, MMT_ERROR_MEMORY,
-                        "%s would take %.3g GiB on %s, which has %.3g GiB", what,
-                        device_bytes / gib, device->id, (double) caps->memory / gib);
+    if (memory > 0 && device_bytes > 0.95 * memory)
+        return mmt_study_fail(err, MMT_ERROR_MEMORY,
+                              "%s would take %.3g GiB on %s, which has %.3g GiB", what,
+                              device_bytes / gib, device->facts.id, memory / gib);
     if (host > 0.9 * free_memory())
-        return mmt_fail(err, MMT_ERROR_MEMORY,
-                        "%s would take %.3g GiB of the host's memory, of which %.3g GiB "
-                        "are free",
-                        what, host / gib, free_memory() / gib);
+        return mmt_study_fail(
+            err, MMT_ERROR_MEMORY,
+            "%s would take %.3g GiB of the host's memory, of which %.3g GiB "
+            "are free",
+            what, host / gib, free_memory() / gib);
     return MMT_OK;
 }
 
-mmt_status mmt_study_types(const struct mmt_study_options *options, unsigned usual,
-                           unsigned *out, mmt_error *err)
+unsigned mmt_study_types(const struct mmt_study_options *options, unsigned usual)
 {
-    *out = usual;
-    if (!options->some_types)
-        return MMT_OK;
-    *out = 0;
-    for (int type = 0; type < MMT_NUM_TYPES; type++) {
-        *out |= (unsigned) options->types[type] << type;
-        if (options->types[type] && type != MMT_F32 && type != MMT_F64 && type != MMT_I32)
-            return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                            "--type has %s; the papers have f32, f64 and i32",
-                            mmt_type_name((mmt_type) type));
-    }
-    return MMT_OK;
+    return options->types ? options->types : usual;
 }
 
 /* ---- help ------------------------------------------------------------------------- */
@@ -333,11 +309,11 @@ static int list_studies(void)
     return MMT_EXIT_DONE;
 }
 
-static void describe(const struct mmt_study *study, struct mmt_text *about)
+static void describe(const struct mmt_study *study, struct mmt_study_text *about)
 {
-    mmt_text_addf(about, "usage: mmtune study %s %s[OPTION...]\n\n%s.\n%s", study->name,
-                  study->heeds & MMT_HEEDS_WORDS ? "FILE FILE " : "", study->what,
-                  study->notes);
+    mmt_study_text_addf(about, "usage: mmtune study %s %s[OPTION...]\n\n%s.\n%s",
+                        study->name, study->heeds & MMT_HEEDS_WORDS ? "FILE FILE " : "",
+                        study->what, study->notes);
 }
 
 /* ---- the command line ------------------------------------------------------------- */
@@ -346,9 +322,9 @@ static mmt_status take_device(void *self, const char *piece, mmt_error *err)
 {
     struct mmt_words *devices = self;
     if (devices->count == MMT_STUDY_DEVICES)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "--device '%s' is one too many; there may be %d", piece,
-                        MMT_STUDY_DEVICES);
+        return mmt_study_fail(err, MMT_ERROR_ARGUMENT,
+                              "--device '%s' is one too many; there may be %d", piece,
+                              MMT_STUDY_DEVICES);
     return mmt_words_take(devices, piece, err);
 }
 
@@ -356,11 +332,37 @@ static mmt_status take_size(void *self, const char *piece, mmt_error *err)
 {
     struct mmt_study_options *options = self;
     if (options->num_sizes == MMT_STUDY_SIZES)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "--sizes '%s' is one too many; there may be %d", piece,
-                        MMT_STUDY_SIZES);
-    return mmt_option_number("--sizes", piece, 1, MMT_MOST_DIMENSION,
+        return mmt_study_fail(err, MMT_ERROR_ARGUMENT,
+                              "--sizes '%s' is one too many; there may be %d", piece,
+                              MMT_STUDY_SIZES);
+    /* what the library takes of m, n and k */
+    return mmt_option_number("--sizes", piece, 1, INT32_MAX - 65535,
                              &options->sizes[options->num_sizes++], err);
+}
+
+static mmt_status take_type(void *self, const char *piece, mmt_error *err)
+{
+    unsigned *types = self;
+    mmt_type type = MMT_F32;
+    mmt_status status = mmt_option_type(piece, &type, err);
+    if (status == MMT_OK && (int) type >= MMT_STUDY_TYPES)
+        status = mmt_study_fail(err, MMT_ERROR_ARGUMENT,
+                                "--type has %s; the papers have f32, f64 and i32",
+                                mmt_type_name(type));
+    if (status == MMT_OK)
+        *types |= 1u << type;
+    return status;
+}
+
+/* The last list counts. */
+static mmt_status read_types(const struct mmt_take *take, const char *value,
+                             mmt_error *err)
+{
+    *(unsigned *) take->out = 0;
+    if (!*value)
+        return mmt_study_fail(err, MMT_ERROR_ARGUMENT,
+                              "--type is empty; say f32, or more");
+    return mmt_option_each(value, take->out, take_type, err);
 }
 
 static const char *const papers[] = { "zatolokin", "semenenko", "gts250", "ustyuzhanin",
@@ -400,9 +402,9 @@ static size_t list_takes(unsigned heeds, struct mmt_study_options *o,
             .each = take_device } },
         { MMT_HEEDS_TYPES,
           { .option = MMT_OPTION_TYPE,
-            .out = o->types,
-            .given = &o->some_types,
-            .what = "of f32, f64 and i32; default: as the paper has them" } },
+            .out = &o->types,
+            .what = "of f32, f64 and i32; default: as the paper has them",
+            .read = read_types } },
         { MMT_HEEDS_SIZES, { .option = MMT_OPTION_SIZES, .out = o, .each = take_size } },
         { MMT_HEEDS_REPETITIONS,
           { .option = MMT_OPTION_REPETITIONS, .out = &o->repetitions } },
@@ -440,18 +442,18 @@ static int read_options(const struct mmt_study *study, const char *name, int arg
                         char **argv, struct mmt_study_options *options)
 {
     struct mmt_take takes[MOST_TAKES];
-    struct mmt_text about = { 0 };
+    struct mmt_study_text about = { 0 };
     mmt_error err = { 0 };
     describe(study, &about);
     const struct mmt_command command = {
         .name = name,
-        .about = mmt_text_string(&about),
+        .about = mmt_study_text_string(&about),
         .takes = takes,
         .num_takes = list_takes(study->heeds, options, takes),
         .most_words = study->heeds & MMT_HEEDS_WORDS ? INT_MAX : 0,
     };
     int code = mmt_command_read(&command, argc, argv);
-    mmt_text_finish(&about);
+    mmt_study_text_finish(&about);
     options->words = argv + optind;
     options->num_words = argc - optind;
     sort_sizes(options);
@@ -465,12 +467,11 @@ static const struct mmt_study *find_study(const char *name)
 {
     const char *names[NUM_STUDIES + 1] = { NULL };
     mmt_error err;
-    for (int i = 0; i < NUM_STUDIES; i++) {
-        if (!strcmp(studies[i]->name, name))
-            return studies[i];
+    int found;
+    for (int i = 0; i < NUM_STUDIES; i++)
         names[i] = studies[i]->name;
-    }
-    mmt_near_fail(&err, name, names, "there are", "there is no study '%s'", name);
+    if (mmt_option_find("study", names, name, &found, &err) == MMT_OK)
+        return studies[found];
     mmt_wrong_usage("study", "%s", err.text);
     return NULL;
 }
@@ -487,7 +488,7 @@ static int run_study(const struct mmt_study_options *options, const char *name)
     return MMT_EXIT_DONE;
 }
 
-int mmt_verb_study(int argc, char **argv)
+int mmt_study_start(int argc, char **argv)
 {
     char folder[64], name[64];
 

@@ -4,19 +4,27 @@
 #ifndef MMT_STUDIES_STUDY_H
 #define MMT_STUDIES_STUDY_H
 
-#include "studies/papers.h"
-#include "tuner/common/options.h"
-#include "tuner/common/table_data.h"
+#include "papers.h"
+#include "profiles.h"
+#include "client.h"
+#include "../tuner/common/command.h"
+#include "../tuner/common/table_data.h"
 
-enum { MMT_STUDY_DEVICES = 4, MMT_STUDY_SIZES = 64, MMT_STUDY_CONDITION = 10 };
+/* Of types the papers have f32, f64 and i32, the first of mmt_type. */
+enum {
+    MMT_STUDY_DEVICES = 4,
+    MMT_STUDY_SIZES = 64,
+    MMT_STUDY_CONDITION = 10,
+    MMT_STUDY_TYPES = MMT_I32 + 1,
+};
 
 struct mmt_study;
 
 /* What the command line said, with each study's defaults where it said nothing. */
 struct mmt_study_options {
     const struct mmt_study *study;
-    struct mmt_words devices; /* at least 1, but for a study that needs none */
-    bool types[MMT_NUM_TYPES], some_types;
+    struct mmt_words devices;       /* at least 1, but for a study that needs none */
+    unsigned types;                 /* bits 1 << mmt_type; 0: as the paper has them */
     int64_t sizes[MMT_STUDY_SIZES]; /* ascending, each once */
     int num_sizes;                  /* 0: as the paper has them */
     int64_t repetitions;            /* 0: as the paper has them */
@@ -63,11 +71,16 @@ struct mmt_study {
 extern const struct mmt_study mmt_study_ladder, mmt_study_addition, mmt_study_cards,
     mmt_study_longvector, mmt_study_pyramid, mmt_study_cg;
 
+/* Does what a command line says, whose first word is `study` or the program; returns the
+ * exit status. */
+int mmt_study_start(int argc, char **argv);
+
 /* A device as studies need it. */
 struct mmt_study_device {
     mmt_device *device;
-    char id[32], api[16]; /* "cuda:0"; "cuda", "opencl" */
-    mmt_profile *profile; /* NULL: it was not tuned, and the defaults serve */
+    mmt_device_facts facts;
+    mmt_profile *profile;   /* NULL: it was not tuned, and the defaults serve */
+    struct mmt_known known; /* by the profile */
 };
 
 /* Opens all that --device names, and says which, how fine their clocks are, and where
@@ -83,10 +96,8 @@ void mmt_study_close(struct mmt_study_device devices[MMT_STUDY_DEVICES]);
 mmt_status mmt_study_fits(const struct mmt_study_device *device, const char *what,
                           double host_bytes, double device_bytes, mmt_error *err);
 
-/* The types to do: those of --type, or else `usual` (bits 1 << mmt_type). Refuses types
- * other than f32, f64 and i32, which no paper has. */
-mmt_status mmt_study_types(const struct mmt_study_options *options, unsigned usual,
-                           unsigned *out, mmt_error *err);
+/* The types to do, bits 1 << mmt_type: those of --type, or else `usual`. */
+unsigned mmt_study_types(const struct mmt_study_options *options, unsigned usual);
 
 /* Prints a table (or its JSON) and saves it under the study's folder. */
 mmt_status mmt_study_show(const struct mmt_study_options *options,
@@ -129,7 +140,8 @@ typedef bool mmt_paper_concern(const struct mmt_paper_row *row, const void *self
 void mmt_study_say_doubts(const struct mmt_study_options *options,
                           mmt_paper_concern *concerns, const void *self);
 
-/* When the time of a whole study that starts now is over, by mmt_now; INFINITY where
+/* When the time of a whole study that starts now is over, by mmt_study_now; INFINITY
+ * where
  * --seconds sets no limit. */
 double mmt_study_until(const struct mmt_study_options *options);
 

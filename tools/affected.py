@@ -54,7 +54,8 @@ class Test:
             left.extend(edges.get(path, set()) - built)
         scripts = {place(word) for word in about["cmd"]} - {"."}
         self.files = {place(path) for path in built} | scripts
-        own = [path for path in self.files if path.startswith("tests/") or path in scripts and path.endswith((".py", ".sh"))]
+        own = [path for path in self.files if path.startswith(("tests/", "studies/tests/"))
+               or path in scripts and path.endswith((".py", ".sh"))]
         self.text = "".join(read(root, path) for path in own)
         imports = re.findall(r"^\s*(?:from|import) (\w+)", self.text, re.M)
         self.files.update(f"{folder}/{module}" for module in imports for folder in ("python", *map(os.path.dirname, scripts)))

@@ -22,7 +22,9 @@ def matches(pattern, lines):
 
 
 def read_options(mmtune, verb):
-    """A verb's options; those of `study` stand on the pages of the studies."""
+    """A verb's options; those of `study` stand on the pages of the studies, where that program is built."""
+    if verb == "study" and subprocess.run([mmtune, verb], capture_output=True).returncode:
+        return []
     page = ask(mmtune, verb, "--help")
     found = matches(OPTION, page)
     if not found:

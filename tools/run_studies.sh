@@ -3,7 +3,7 @@
 #
 #   tools/run_studies.sh PROGRAM FOLDER SECONDS DEVICE...
 #
-#   tools/run_studies.sh build/tuner/mmtune docs/lab/papers/h200 360 cuda:0 opencl:0
+#   tools/run_studies.sh build/tuner/mmtune h200 360 cuda:0 opencl:0
 #
 # Devices stand side by side where a study takes several: name one card through CUDA and through
 # OpenCL. FOLDER gets a folder for each study, with its tables (CSV), its curves (SVG) and what it

@@ -17,6 +17,7 @@ bin=$scratch/venv/bin
 cd "$scratch"
 "$bin/mmtune" --version
 "$bin/mmtune" devices
+"$bin/mmtune" study cards --help >/dev/null
 "$bin/python" - <<'PYTHON'
 import mmtune
 import numpy as np

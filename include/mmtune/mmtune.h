@@ -193,6 +193,12 @@ typedef enum mmt_type {
     MMT_I8,
 } mmt_type;
 
+/* "f32"; "" for what is no type. */
+MMT_API const char *mmt_type_name(mmt_type type);
+
+/* Bytes of one element; 0 for what is no type. */
+MMT_API size_t mmt_type_size(mmt_type type);
+
 /* How products of f32 are computed. */
 typedef enum mmt_f32_mode {
     MMT_F32_EMULATED = 0, /* the default: from sm_80 on tensor cores may take each number
@@ -361,6 +367,34 @@ MMT_API void mmt_device_close(mmt_device *device);
 /* "NVIDIA H200 (cuda:0)". Belongs to the device. */
 MMT_API const char *mmt_device_name(const mmt_device *device);
 
+/* What a device is, as far as its platform tells: else 0 or "". Texts belong to it. */
+typedef struct mmt_device_facts {
+    size_t size;      /* sizeof(mmt_device_facts) */
+    const char *id;   /* "cuda:0", which opens it */
+    const char *name; /* "NVIDIA H200" */
+    const char *api;  /* "cuda", "opencl" or "null" */
+    mmt_device_kind kind;
+    int f64;              /* nonzero: it has double precision */
+    unsigned max_threads; /* in a block */
+    unsigned clock_khz;   /* the highest */
+    size_t memory, cache; /* bytes of its memory, and of its last-level cache */
+} mmt_device_facts;
+
+/* Fills in the `size` bytes that the caller's header knows. */
+MMT_API void mmt_device_facts_init(mmt_device_facts *out, size_t size,
+                                   const mmt_device *device);
+
+static inline mmt_device_facts mmt_device_facts_of(const mmt_device *device)
+{
+    mmt_device_facts facts;
+    mmt_device_facts_init(&facts, sizeof facts, device);
+    return facts;
+}
+
+/* Operations a second that a device does of a type at most, an FMA counted as two: by its
+ * fastest unit that is exact, at its highest clock. 0 where nobody tells. */
+MMT_API double mmt_device_peak(const mmt_device *device, mmt_type type);
+
 /* Takes a sentence of what the library does unasked; the text lives until it returns. It
  * is called by the thread whose call it is about, several at a time where several threads
  * make plans, and calls nothing of the library for this device. */
@@ -408,6 +442,25 @@ MMT_API mmt_status mmt_matrix_read(mmt_device *device, void *to, int64_t ld_host
 
 /* Waits until all that was put on the queue is done. */
 MMT_API mmt_status mmt_finish(mmt_device *device, mmt_queue queue, mmt_error *err);
+
+/* ---- time, for programs without CUDA or OpenCL of their own ---------------------- */
+
+/* A queue of its own, in order, whose work the device times. One thread's at a time. */
+typedef struct mmt_timer mmt_timer;
+
+/* A timer with an idle queue; freed by mmt_timer_free before the device is closed. */
+MMT_API mmt_timer *mmt_timer_create(mmt_device *device, mmt_error *err);
+
+/* The queue, which belongs to the timer. */
+MMT_API mmt_queue mmt_timer_queue(const mmt_timer *timer);
+
+/* Bracket work on the timer's queue. Stopping waits for it; *seconds is the time between
+ * the two by the device's own clock. */
+MMT_API mmt_status mmt_timer_start(mmt_timer *timer, mmt_error *err);
+MMT_API mmt_status mmt_timer_stop(mmt_timer *timer, double *seconds, mmt_error *err);
+
+/* Frees a timer whose queue has nothing left to do; NULL is allowed. */
+MMT_API void mmt_timer_free(mmt_timer *timer);
 
 /* ---- profiles -------------------------------------------------------------------- */
 

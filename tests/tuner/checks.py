@@ -52,6 +52,11 @@ def expect(program, words, status, *said, env=None):
     return done.stdout
 
 
+def has_studies(program):
+    """Whether mmtune-study is there, which Meson's -Dstudies=false leaves out."""
+    return subprocess.run([program, "study"], capture_output=True, check=False).returncode == 0
+
+
 def write(folder, name, text):
     """Writes a file; returns its path."""
     path = os.path.join(folder, name)

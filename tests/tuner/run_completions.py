@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 
-from checks import check, end
+from checks import check, end, has_studies
 
 MMTUNE, *FILES = sys.argv[1:]
 
@@ -22,7 +22,7 @@ def lines_of(text, verb):
 texts = {path: open(path, encoding="utf-8").read() for path in FILES}
 verbs = re.findall(r"^  ([a-z]+) +\S", ask("--help"), re.M)
 check(len(verbs) > 10 and "bundle" in verbs, f"verbs: {verbs}")
-for verb in verbs:
+for verb in verbs if has_studies(MMTUNE) else [verb for verb in verbs if verb != "study"]:
     pages = [ask(verb, "--help")]
     if verb == "study":
         pages += [ask(verb, name, "--help") for name in re.findall(r"^  ([a-z]\S*)  ", pages[0], re.M)]

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from checks import add_model, check, end, make_home, need_cpu_device, plant_templates
+from checks import add_model, check, end, has_studies, make_home, need_cpu_device, plant_templates
 
 MMTUNE, ROOT = map(os.path.abspath, sys.argv[1:3])
 folder, environment = make_home()
@@ -174,7 +174,7 @@ def test_lists():
     os.mkfifo(pipe)
     os.mkfifo(tables + "/addition.json")
     lists = [[*words, "--shape", "@" + pipe] for words in (["bench"], ["verify"], ["bundle", "-o", "none"], ["tune"])]
-    for words in (*lists, ["study", "cards", tables, tables]):
+    for words in (*lists, *([["study", "cards", tables, tables]] if has_studies(MMTUNE) else [])):
         for number, ignored in ((signal.SIGINT, False), (signal.SIGTERM, False), (signal.SIGTERM, True)):
             before = signal.signal(signal.SIGINT, signal.SIG_IGN if ignored else signal.SIG_DFL)
             process = start(words)
@@ -191,6 +191,7 @@ cpu = need_cpu_device(MMTUNE, environment)
 slow("(m > n ? m : n)", "naive", "axpby")
 test_verify(cpu)
 test_bench(cpu)
-test_study(cpu)
+if has_studies(MMTUNE):
+    test_study(cpu)
 test_regret(cpu)
 end("interrupts", folder)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/peak.h"
 #include "costmodel/costmodel.h"
 #include "tests/support/planted_clock.h"
 #include "tests/support/test.h"

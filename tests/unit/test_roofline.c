@@ -3,8 +3,8 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "base/peak.h"
 #include "tests/support/test.h"
-#include "tuner/common/suites.h"
 #include "tuner/tune/roofline.h"
 
 static const struct mmt_caps cpu = { .backend = "opencl",

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "tests/support/test.h"
 #include "tuner/common/table_data.h"
 

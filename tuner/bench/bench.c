@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/peak.h"
 #include "tuner/bench/options.h"
 
 /* ---- contestants ----------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/peak.h"
 #include "recording/counts.h"
 #include "tuner/bundle/make.h"
 #include "tuner/common/suites.h"

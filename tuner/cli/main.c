@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/near.h"
 #include "runtime/runtime.h"
 #include "tuner/cli/races.h"
 
@@ -77,7 +76,7 @@ static int unknown_verb(const char *name)
     for (int i = 0, count = 0; i < NUM_VERBS; i++)
         if (verbs[i].what)
             names[count++] = verbs[i].name;
-    mmt_near_fail(&err, name, names, "there are", "there is no verb '%s'", name);
+    mmt_option_find("verb", names, name, &(int){ 0 }, &err);
     fprintf(stderr, "mmtune: %s\n", err.text);
     return MMT_EXIT_USAGE;
 }
@@ -114,12 +113,7 @@ static int run_verb(int argc, char **argv)
     return first[0] == '-' ? tune_without_verb(argc, argv) : unknown_verb(first);
 }
 
-/* What was printed into a full disk was not printed. */
 int main(int argc, char **argv)
 {
-    int status = run_verb(argc, argv);
-    if (!fflush(stdout) && !ferror(stdout))
-        return status;
-    fprintf(stderr, "mmtune: standard output cannot be written\n");
-    return status ? status : MMT_EXIT_FAILED;
+    return mmt_exit_status(run_verb(argc, argv));
 }

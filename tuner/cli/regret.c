@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/peak.h"
 #include "tuner/verify/data.h"
 #include "tuner/report/rows.h"
 #include "tuner/search/search.h"

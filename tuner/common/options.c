@@ -38,6 +38,14 @@ int mmt_failed_or_usage(const char *verb, const mmt_error *err)
     return mmt_failed(verb, err);
 }
 
+int mmt_exit_status(int status)
+{
+    if (!fflush(stdout) && !ferror(stdout))
+        return status;
+    fprintf(stderr, "mmtune: standard output cannot be written\n");
+    return status ? status : MMT_EXIT_FAILED;
+}
+
 /* ---- lists ----------------------------------------------------------------------- */
 
 /* Cuts the list up in place. */
@@ -215,16 +223,31 @@ mmt_status mmt_option_type(const char *name, mmt_type *out, mmt_error *err)
                          "there is no type '%s'", name);
 }
 
+/* A word's place in a closed set; -1: none. */
+static int find_word(const char *const words[], const char *word)
+{
+    for (int i = 0; words[i]; i++)
+        if (!strcmp(words[i], word))
+            return i;
+    return -1;
+}
+
+mmt_status mmt_option_find(const char *kind, const char *const words[], const char *word,
+                           int *out, mmt_error *err)
+{
+    *out = find_word(words, word);
+    return *out >= 0 ? MMT_OK
+                     : mmt_near_fail(err, word, words, "there are", "there is no %s '%s'",
+                                     kind, word);
+}
+
 mmt_status mmt_option_choice(const struct mmt_take *take, const char *value, int *out,
                              mmt_error *err)
 {
-    for (int i = 0; take->words[i]; i++)
-        if (!strcmp(take->words[i], value)) {
-            *out = i;
-            return MMT_OK;
-        }
-    return mmt_near_fail(err, value, take->words, "there are", "%s does not know '%s'",
-                         take->name, value);
+    *out = find_word(take->words, value);
+    return *out >= 0 ? MMT_OK
+                     : mmt_near_fail(err, value, take->words, "there are",
+                                     "%s does not know '%s'", take->name, value);
 }
 
 mmt_status mmt_option_read_choice(const struct mmt_take *take, const char *value,
@@ -323,14 +346,6 @@ mmt_status mmt_option_read_activation(const struct mmt_take *take, const char *v
     return status;
 }
 
-mmt_status mmt_option_read_template(const struct mmt_take *take, const char *value,
-                                    mmt_error *err)
-{
-    const struct mmt_template **out = take->out;
-    *out = mmt_config_template(value, err);
-    return *out ? MMT_OK : MMT_ERROR_ARGUMENT;
-}
-
 void mmt_epilogue_apply(const struct mmt_epilogue *epilogue, mmt_problem *problem)
 {
     if (epilogue->out >= 0)
@@ -351,13 +366,12 @@ static mmt_status take_transposes(void *self, const char *piece, mmt_error *err)
     const char *const *names = mmt_transposes_words();
     char word[32];
     lower_case(piece, word);
-    for (int i = 0; names[i]; i++)
-        if (!strcmp(word, names[i])) {
-            *transposes |= 1u << i;
-            return MMT_OK;
-        }
-    return mmt_near_fail(err, piece, names, "there are", "there are no transposes '%s'",
-                         piece);
+    const int found = find_word(names, word);
+    if (found < 0)
+        return mmt_near_fail(err, piece, names, "there are",
+                             "there are no transposes '%s'", piece);
+    *transposes |= 1u << found;
+    return MMT_OK;
 }
 
 mmt_status mmt_option_transposes(const char *list, unsigned *transposes, mmt_error *err)

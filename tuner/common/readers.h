@@ -40,9 +40,6 @@ mmt_reader mmt_option_read_op;
 /* A member of a struct mmt_epilogue. */
 mmt_reader mmt_option_read_out, mmt_option_read_bias, mmt_option_read_activation;
 
-/* const struct mmt_template *. */
-mmt_reader mmt_option_read_template;
-
 /* ---- closed sets, which end with NULL -------------------------------------------- */
 
 const char *const *mmt_type_words(void);

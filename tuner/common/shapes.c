@@ -1,4 +1,5 @@
-/* Shapes as they are spelled, and problems of them. */
+/* What a command line says of kernels' work: shapes as they are spelled, problems of
+ * them, a template. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -122,4 +123,14 @@ void mmt_ld_padding_apply(mmt_problem *problem)
         problem->stride_a = problem->lda * (problem->trans_a ? problem->k : problem->m);
         problem->stride_b = problem->ldb * (problem->trans_b ? problem->n : problem->k);
     }
+}
+
+/* ---- templates ------------------------------------------------------------------- */
+
+mmt_status mmt_option_read_template(const struct mmt_take *take, const char *value,
+                                    mmt_error *err)
+{
+    const struct mmt_template **out = take->out;
+    *out = mmt_config_template(value, err);
+    return *out ? MMT_OK : MMT_ERROR_ARGUMENT;
 }

@@ -28,12 +28,4 @@ void mmt_suite_default(double flops, struct mmt_shape out[MMT_DEFAULT_SHAPES]);
  * than a thirty-second of the memory; returns how many. */
 int mmt_suite_of_op(mmt_op op, size_t memory, struct mmt_shape out[MMT_DEFAULT_SHAPES]);
 
-/* A device's peak in FLOP/s of a type as its limits tell it (lanes x clock x 2); 0 where
- * they do not. On a CPU, what one vector unit for each core would reach twice over. */
-double mmt_derived_peak(const struct mmt_caps *caps, mmt_type type);
-
-/* The same of all that templates do: where wgmma multiplies f32 as six products of bf16
- * and i32 as ten of bytes (its head), those bound it. */
-double mmt_derived_roof(const struct mmt_caps *caps, mmt_type type);
-
 #endif

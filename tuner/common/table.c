@@ -135,8 +135,7 @@ static const struct row {
                         "of {}: leading dimensions without gap, or odd ones that leave "
                         "no row of a product aligned; default: packed",
                         ld_words },
-    [MMT_OPTION_TEMPLATE] = { "--template", 0, "NAME", mmt_option_read_template,
-                              "tune, verify",
+    [MMT_OPTION_TEMPLATE] = { "--template", 0, "NAME", NULL, "tune, verify",
                               "this template alone; see `mmtune templates`; default: "
                               "all" },
     [MMT_OPTION_CONFIGURATION] = { "--configuration", 'c', "TEXT", mmt_option_read_word,

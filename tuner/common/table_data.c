@@ -304,15 +304,15 @@ static json_t *table_json(const struct mmt_table *table)
                      rows);
 }
 
-static mmt_status save_text(const char *folder, const char *name, const char *ending,
-                            const char *string, size_t length, mmt_error *err)
+mmt_status mmt_table_save_beside(const char *folder, const char *name, const char *ending,
+                                 const char *bytes, size_t length, mmt_error *err)
 {
     struct mmt_text path = { 0 };
     mmt_text_addf(&path, "%s/%s%s", folder, name, ending);
     mmt_status status =
-        path.failed || !string
-            ? mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a table")
-            : mmt_file_replace(path.data, string, length, err);
+        path.failed || !bytes
+            ? mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a result")
+            : mmt_file_replace(path.data, bytes, length, err);
     mmt_text_finish(&path);
     return status;
 }
@@ -324,15 +324,16 @@ mmt_status mmt_table_save(const struct mmt_table *table, const char *folder,
     if (table->failed)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a table");
     add_csv(table, &csv);
-    mmt_status status =
-        save_text(folder, name, ".csv", csv.failed ? NULL : csv.data, csv.length, err);
+    mmt_status status = mmt_table_save_beside(
+        folder, name, ".csv", csv.failed ? NULL : csv.data, csv.length, err);
     mmt_text_finish(&csv);
     if (status != MMT_OK)
         return status;
 
     json_t *root = table_json(table);
     char *json = root ? json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
-    status = save_text(folder, name, ".json", json, json ? strlen(json) : 0, err);
+    status =
+        mmt_table_save_beside(folder, name, ".json", json, json ? strlen(json) : 0, err);
     free(json);
     json_decref(root);
     return status;

@@ -1,14 +1,16 @@
 /* A table of results: named columns with units, rows of numbers and words. One table is
  * written as text and HTML for people, and as CSV and JSON for programs. It is one
- * thread's at a time. */
+ * thread's at a time. `mmtune` and `mmtune-study` share it: beside the public header this
+ * one needs none. */
 #ifndef MMT_TUNER_COMMON_TABLE_DATA_H
 #define MMT_TUNER_COMMON_TABLE_DATA_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "base/error.h"
-#include "base/text.h"
+#include <mmtune/mmtune.h>
+
+struct mmt_text;
 
 struct mmt_column {
     const char *name, *unit; /* unit: "" for words, counts and plain ratios */
@@ -74,6 +76,11 @@ void mmt_html_add_element(struct mmt_text *page, const char *tag, const char *te
 
 /* Adds a word of CSV in quotes, with its own quotes doubled. */
 void mmt_csv_add_quoted(struct mmt_text *text, const char *word);
+
+/* Writes FOLDER/NAMEENDING, such as "curves" ".svg": whole, the old one or the new. Makes
+ * a missing folder. */
+mmt_status mmt_table_save_beside(const char *folder, const char *name, const char *ending,
+                                 const char *bytes, size_t length, mmt_error *err);
 
 /* Writes FOLDER/NAME.csv and FOLDER/NAME.json, with units in the names of CSV. */
 mmt_status mmt_table_save(const struct mmt_table *table, const char *folder,

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tuner/common/suites.h"
+#include "base/peak.h"
 #include "tuner/common/options.h"
 
 /* A card's clock may be so much above what it tells. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/peak.h"
 #include "tuner/model/segments.h"
 #include "tuner/tune/goals.h"
 #include "tuner/tune/recorded.h"
