@@ -36,7 +36,7 @@ static struct mmt_slot *take_slot(struct mmt_calls *calls, const struct mmt_call
 static void use_slot(struct mmt_calls *calls, struct mmt_slot *slot)
 {
     atomic_store(&slot->counted->used, true);
-    if (!calls->options.record && atomic_load(&calls->ready)) {
+    if (!calls->options.record && !calls->options.all && atomic_load(&calls->ready)) {
         int expected = MMT_FATE_NOT_READY;
         atomic_compare_exchange_strong(&slot->fate, &expected, MMT_FATE_UNKNOWN);
     }
@@ -110,6 +110,20 @@ const mmt_plan *mmt_slot_plan(const struct mmt_slot *slot, enum mmt_fate *fate)
     *fate = plan
                 ? MMT_FATE_TAKEN
                 : (enum mmt_fate) atomic_load_explicit(&slot->fate, memory_order_relaxed);
+    return plan;
+}
+
+const mmt_plan *mmt_slot_await_plan(const struct mmt_slot *slot, enum mmt_fate *fate)
+{
+    const struct timespec pause = { 0, 100000 };
+    const mmt_plan *plan = mmt_slot_plan(slot, fate);
+
+    if (!plan && *fate == MMT_FATE_NOT_READY)
+        sem_post(&slot->calls->wake);
+    while (!plan && *fate == MMT_FATE_NOT_READY && !atomic_load(&slot->calls->silent)) {
+        nanosleep(&pause, NULL);
+        plan = mmt_slot_plan(slot, fate);
+    }
     return plan;
 }
 

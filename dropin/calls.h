@@ -44,6 +44,7 @@ struct mmt_calls_options {
     bool verbose;          /* name the kernel of each kind once, on standard error */
     bool ranges;           /* an NVTX range around each call that is taken over */
     size_t workspace;      /* bytes that all workspaces of ours take together */
+    bool all;              /* plan each kind on first sight, without a verdict */
     double wait;           /* seconds that a handle or a first product waits for plans */
     char run[48];          /* what lines of the recording are marked with */
     bool awaited; /* `mmtune run` adds up what is counted, when the process has ended */
@@ -83,6 +84,10 @@ struct mmt_slot *mmt_calls_slot(struct mmt_calls *calls, const struct mmt_call *
 /* The plan that serves, or NULL and why not. It assumes operands at multiples of 16
  * bytes, and lives as long as the process. */
 const mmt_plan *mmt_slot_plan(const struct mmt_slot *slot, enum mmt_fate *fate);
+
+/* The same where each kind is planned on first sight (options.all): waits for the keeper,
+ * which may compile. */
+const mmt_plan *mmt_slot_await_plan(const struct mmt_slot *slot, enum mmt_fate *fate);
 
 /* What the slot is for, and one line on the kernel of its plan; "" where it has none. */
 const struct mmt_call *mmt_slot_call(const struct mmt_slot *slot);

@@ -107,6 +107,44 @@ static size_t decide_all(struct mmt_calls *calls, mmt_device *device,
     return workspace;
 }
 
+/* What would be selected for a kind that has no verdict. */
+static void plan_unknown(struct mmt_calls *calls, mmt_device *device,
+                         const struct mmt_profile *profile, struct mmt_slot *slot)
+{
+    mmt_plan_options options = mmt_plan_defaults();
+    struct mmt_step step;
+    char label[512];
+    mmt_error err;
+
+    options.f32_mode = calls->options.f32_mode;
+    options.max_workspace = calls->options.workspace;
+    mmt_step_begin(&step);
+    mmt_plan *plan =
+        mmt_plan_create(device, profile, &slot->counted->call.problem, &options, &err);
+    mmt_step_end(&step);
+    if (!plan) {
+        say(calls, "a plan could not be made: %s", err.text);
+        atomic_store(&slot->fate, MMT_FATE_FAILED);
+        return;
+    }
+    mmt_plan_describe(plan, label, sizeof label);
+    label[strcspn(label, "\n")] = '\0';
+    slot->label = strdup(label);
+    atomic_store_explicit(&slot->plan, plan, memory_order_release);
+}
+
+static void plan_all_unknown(struct mmt_calls *calls, mmt_device *device,
+                             const struct mmt_profile *profile)
+{
+    for (int i = 0; i < mmt_counts_number(calls->counts); i++) {
+        struct mmt_slot *slot = &calls->slots[i];
+        enum mmt_fate fate;
+        if (slot->counted && atomic_load(&slot->counted->used) &&
+            !mmt_slot_plan(slot, &fate) && fate == MMT_FATE_NOT_READY)
+            plan_unknown(calls, device, profile, slot);
+    }
+}
+
 /* Of calls that came before all verdicts were in their slots, and have none. */
 static void give_up_waiting(struct mmt_calls *calls)
 {
@@ -119,23 +157,29 @@ static void give_up_waiting(struct mmt_calls *calls)
     }
 }
 
-static void make_plans(struct mmt_calls *calls, mmt_device *device)
+static struct mmt_profile *find_profile(const struct mmt_calls *calls, mmt_device *device)
+{
+    mmt_error err;
+    if (calls->options.record)
+        return NULL;
+    struct mmt_profile *profile = mmt_profile_find(device, &err);
+    if (!profile)
+        say(calls, "%s", err.text);
+    return profile;
+}
+
+static void make_plans(struct mmt_calls *calls, mmt_device *device,
+                       const struct mmt_profile *profile)
 {
     const struct mmt_calls_work *work = &calls->options.work;
-    struct mmt_profile *profile = NULL;
     struct mmt_step step;
-    mmt_error err;
-
-    if (!calls->options.record && !(profile = mmt_profile_find(device, &err)))
-        say(calls, "%s", err.text);
-    const size_t workspace = decide_all(calls, device, profile);
-    mmt_profile_free(profile);
+    const size_t workspace = calls->options.all ? 0 : decide_all(calls, device, profile);
     mmt_step_begin(&step);
     if (work->prepare)
         work->prepare(work->context, device, workspace);
     mmt_step_end(&step);
     atomic_store(&calls->ready, true);
-    if (!calls->options.record)
+    if (!calls->options.record && !calls->options.all)
         give_up_waiting(calls);
 }
 
@@ -248,10 +292,13 @@ static void end_with_program(struct mmt_calls *calls)
     exit(EXIT_SUCCESS);
 }
 
-static void keep(struct mmt_calls *calls)
+static void keep(struct mmt_calls *calls, mmt_device *device,
+                 const struct mmt_profile *profile)
 {
     while (!atomic_load(&calls->stopping)) {
         wait_for_tick(calls);
+        if (calls->options.all)
+            plan_all_unknown(calls, device, profile);
         tick(calls);
         if (!atomic_load(&calls->stopping))
             end_with_program(calls);
@@ -269,8 +316,10 @@ void *mmt_keeper_run(void *argument)
     if (device) {
         device->any_compiler = true;
         mmt_thread_relax(device);
-        make_plans(calls, device);
-        keep(calls);
+        struct mmt_profile *profile = find_profile(calls, device);
+        make_plans(calls, device, profile);
+        keep(calls, device, profile);
+        mmt_profile_free(profile);
     }
     sem_post(&calls->done);
     return NULL;

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -20,6 +21,7 @@
 enum { ALIGNMENT = 16 };
 
 static double threshold = USUAL_THRESHOLD;
+static bool all; /* for testers: every product is ours, without a verdict */
 static _Atomic(struct mmt_calls *) begun;
 static atomic_int running; /* products of ours */
 static atomic_bool ended;  /* the process ends: its driver may be gone */
@@ -30,12 +32,20 @@ static _Thread_local int inside __attribute__((tls_model("initial-exec")));
 
 /* ---- beginning ------------------------------------------------------------------- */
 
-__attribute__((constructor)) static void read_threshold(void)
+__attribute__((constructor)) static void read_variables(void)
 {
     const char *text = secure_getenv("MMTUNE_BLAS_THRESHOLD");
+    const char *which = secure_getenv("MMTUNE_BLAS");
     char *end = NULL;
     const double value = text ? mmt_text_read_number(text, &end) : -1;
 
+    if ((all = which && !strcmp(which, "all")))
+        threshold = 0;
+    else if (which && *which)
+        fprintf(stderr,
+                "mmtune: MMTUNE_BLAS is \"%s\"; the only value is all, for every product "
+                "without a verdict; verdicts decide\n",
+                which);
     if (text && end != text && !*end && value >= 0)
         threshold = value;
     else if (text)
@@ -64,6 +74,7 @@ static struct mmt_calls *start(const void *function)
 
     mmt_calls_read_options(&options);
     options.work.end = stop_serving;
+    options.all = all && !options.record;
     mmt_blas_path(function, path);
     mmt_blas_name(path, name);
     struct mmt_calls *calls = mmt_calls_start(
@@ -129,9 +140,10 @@ static bool is_aligned(const struct mmt_product *product)
 static const mmt_plan *find_plan(struct mmt_slot *slot, const struct mmt_product *product,
                                  enum mmt_fate *fate)
 {
-    const mmt_plan *plan = mmt_slot_plan(slot, fate);
+    const mmt_plan *plan =
+        all ? mmt_slot_await_plan(slot, fate) : mmt_slot_plan(slot, fate);
 
-    if (plan && is_aligned(product))
+    if (plan && (all || is_aligned(product)))
         return plan;
     *fate = plan ? MMT_FATE_ALIGNMENT : *fate;
     return NULL;

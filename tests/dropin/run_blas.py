@@ -123,6 +123,17 @@ def test_passed(recorded):
         check(fates(found) == {fate: 2} and counts["sgemm"] == 2, f"{fate}: {found} {counts}")
 
 
+def test_all():
+    """Without a verdict, also below the threshold and where operands are not aligned."""
+    learn()
+    found, counts, said = run(*KINDS, "shift=1", "shift=4", "threads=4,count=8", MMTUNE_BLAS="all",
+                              MMTUNE_RUN_VERBOSE="1")
+    check(fates(found) == {"taken": len(KINDS) + 34} and not sum(counts.values()), f"all: {found} {counts} {said}")
+    check("gemm f64 nn 12x19x20 on " in said, f"named: {said}")
+    _, _, said = run("", MMTUNE_BLAS="every")
+    check('MMTUNE_BLAS is "every"; the only value is all' in said, f"a wrong value: {said}")
+
+
 def test_hook():
     call = f"hook={LIBRARY},flexiblas={FLEXIBLAS},count=2"
     found, counts, said = run(call, preload=False, MMTUNE_RUN_RECORD="1")
@@ -150,6 +161,7 @@ test_threshold()
 seen = test_recording()
 test_taken(seen)
 test_passed(seen)
+test_all()
 test_hook()
 test_alone()
 end("dropin blas", folder)
