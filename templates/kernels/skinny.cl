@@ -126,9 +126,9 @@
 
 #define PASTE_(a, b)           a##b
 #define PASTE(a, b)            PASTE_(a, b)
-#define LOAD1(space, to, from) (*(to) = *(from))
-#define LOAD_WIDE(to, from)    PASTE(LOAD, WIDE)(GLOBAL, to, from)
-#define LOAD_STAGED(to, from)  PASTE(LOAD, WIDE_K)(SHARED_PTR, to, from)
+#define LOAD1(space, type, to, from) (*(to) = *(from))
+#define LOAD_WIDE(to, from)    PASTE(LOAD, WIDE)(GLOBAL, real, to, from)
+#define LOAD_STAGED(to, from)  PASTE(LOAD, WIDE_K)(SHARED_PTR, real, to, from)
 
 #if THREAD_TILE_K % VECTOR || (!ALONG_K && THREAD_TILE_LONG % VECTOR)
 #error "a thread's piece must consist of whole vectors"

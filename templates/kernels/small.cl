@@ -131,8 +131,8 @@
 
 #define PASTE_(a, b)            a##b
 #define PASTE(a, b)             PASTE_(a, b)
-#define LOAD1(space, to, from)  (*(to) = *(from))
-#define STORE1(space, to, from) (*(to) = *(from))
+#define LOAD1(space, type, to, from)  (*(to) = *(from))
+#define STORE1(space, type, to, from) (*(to) = *(from))
 
 // A thread's part of a tile that lies within the matrix. Where rows that it reads are equally
 // far apart, so are the addresses.
@@ -148,7 +148,7 @@ DEVICE_FN void fetch(real *part, int rows, int length, const GLOBAL real *from, 
         const int row = of_run(THREAD_X, i, TEAM, run);
         const int column = in_run(THREAD_X, i, TEAM, run) * WIDE;
         if (carries(THREAD_X, i, TEAM, rows * run))
-            PASTE(LOAD, WIDE)(GLOBAL, part + i * WIDE,
+            PASTE(LOAD, WIDE)(GLOBAL, real, part + i * WIDE,
                               from + (apart ? i * stride : (wide) row * ld) + column);
     }
 }
@@ -163,7 +163,7 @@ DEVICE_FN void put(SHARED_PTR real *to, int line, int rows, int length, const re
         const int row = of_run(THREAD_X, i, TEAM, run);
         const int column = in_run(THREAD_X, i, TEAM, run) * WIDE;
         if (carries(THREAD_X, i, TEAM, rows * run))
-            PASTE(STORE, WIDE)(SHARED_PTR, to + row * line + column, part + i * WIDE);
+            PASTE(STORE, WIDE)(SHARED_PTR, real, to + row * line + column, part + i * WIDE);
     }
 }
 
@@ -188,13 +188,13 @@ DEVICE_FN void load_a(real fragment[STEP][THREAD_TILE_M], const SHARED_PTR real 
     for (int p = 0; p < STEP; p++)
         UNROLL
         for (int i = 0; i < THREAD_TILE_M; i += WIDE_A)
-            PASTE(LOAD, WIDE_A)(SHARED_PTR, &fragment[p][i],
+            PASTE(LOAD, WIDE_A)(SHARED_PTR, real, &fragment[p][i],
                                 tile + (k + p) * LINE_A + FIRST_ROW + ROWS_ON(i));
 #else
     UNROLL
     for (int i = 0; i < THREAD_TILE_M; i++) {
         real part[STEP];
-        PASTE(LOAD, WIDE_A)(SHARED_PTR, part,
+        PASTE(LOAD, WIDE_A)(SHARED_PTR, real, part,
                             tile + (FIRST_ROW + ROWS_ON(i)) * LINE_A + k);
         UNROLL
         for (int p = 0; p < STEP; p++)
@@ -210,7 +210,7 @@ DEVICE_FN void load_b(real fragment[STEP][THREAD_TILE_N], const SHARED_PTR real 
     UNROLL
     for (int j = 0; j < THREAD_TILE_N; j++) {
         real part[STEP];
-        PASTE(LOAD, WIDE_B)(SHARED_PTR, part,
+        PASTE(LOAD, WIDE_B)(SHARED_PTR, real, part,
                             tile + (FIRST_COLUMN + COLUMNS_ON(j)) * LINE_B + k);
         UNROLL
         for (int p = 0; p < STEP; p++)
@@ -221,7 +221,7 @@ DEVICE_FN void load_b(real fragment[STEP][THREAD_TILE_N], const SHARED_PTR real 
     for (int p = 0; p < STEP; p++)
         UNROLL
         for (int j = 0; j < THREAD_TILE_N; j += WIDE_B)
-            PASTE(LOAD, WIDE_B)(SHARED_PTR, &fragment[p][j],
+            PASTE(LOAD, WIDE_B)(SHARED_PTR, real, &fragment[p][j],
                                 tile + (k + p) * LINE_B + FIRST_COLUMN + COLUMNS_ON(j));
 #endif
 }
@@ -260,11 +260,11 @@ DEVICE_FN void store(GLOBAL real *c, real alpha, const real *acc, real beta, int
 
     if (count >= WIDE_C) {
         if (beta != 0)
-            PASTE(LOAD, WIDE_C)(GLOBAL, group, c);
+            PASTE(LOAD, WIDE_C)(GLOBAL, real, group, c);
         UNROLL
         for (int e = 0; e < WIDE_C; e++)
             group[e] = scaled(alpha, acc[e], beta, group[e]);
-        PASTE(STORE, WIDE_C)(GLOBAL, c, group);
+        PASTE(STORE, WIDE_C)(GLOBAL, real, c, group);
     } else {
         UNROLL
         for (int e = 0; e < WIDE_C; e++)

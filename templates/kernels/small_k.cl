@@ -108,9 +108,9 @@ DEVICE_FN void read_shared(real *to, const SHARED_PTR real *from, int count)
         if (count - e < 2)
             to[e] = from[e];
         else if (MAX_VECTOR == 2 || count - e < 4)
-            LOAD2(SHARED_PTR, to + e, from + e);
+            LOAD2(SHARED_PTR, real, to + e, from + e);
         else
-            LOAD4(SHARED_PTR, to + e, from + e);
+            LOAD4(SHARED_PTR, real, to + e, from + e);
 }
 
 DEVICE_FN void multiply_step(real acc[THREAD_TILE_M][THREAD_TILE_N], const SHARED_PTR real *a,
@@ -189,7 +189,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
             for (int j = 0; j < THREAD_TILE_N; j += WIDE) {
                 const int q = column_of(across, j);
                 store(c + (wide) (down + i) * ldc + q, acc[i] + j, WIDE, n - column - q, ALIGNED,
-                      alpha, beta, bias_of(bias + bias_start, row + down + i, column + q), true);
+                      alpha, beta, bias_of(bias + bias_start, row + down + i, column + q));
             }
         }
     }
