@@ -432,7 +432,7 @@ static void test_default(void)
 /* What multiplies elements of 16 bits one by one gives way to what is made for them. */
 static void test_yields(void)
 {
-    static const char *const names[] = { "simt", "skinny", "small_k" };
+    static const char *const names[] = { "simt", "skinny", "small_k", "small" };
     const mmt_problem problem = problem_of("gemm bf16 nn 4096x4096x4096");
     const struct mmt_caps cpu = opencl_cpu();
     struct mmt_caps opencl = gpu, older = gpu;
