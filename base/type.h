@@ -18,6 +18,7 @@ enum {
     MMT_F8_TYPES = MMT_TYPE_BIT(MMT_F8E4M3) | MMT_TYPE_BIT(MMT_F8E5M2),
     MMT_WHOLE_TYPES = MMT_TYPE_BIT(MMT_I32) | MMT_TYPE_BIT(MMT_I8),
     MMT_ALL_TYPES = MMT_TYPE_BIT(MMT_NUM_TYPES) - 1,
+    MMT_CONVERTED_TYPES = MMT_ALL_TYPES & ~MMT_PLAIN_TYPES, /* 16 and 8 bits, and tf32 */
 };
 
 static inline bool mmt_type_in(mmt_type type, unsigned set)

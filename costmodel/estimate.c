@@ -116,8 +116,9 @@ static double on_gpu(const struct share *s, const struct mmt_load *load,
     const double size = mmt_cost_element(config, type);
     const double slices = mmt_config_in_slices(config, type) ? mmt_type_slices(type) : 1;
     const double products = slices * (slices + 1) / 2;
-    const double rate =
-        or_else(config->template->fma_per_cycle_per_sm, lanes) * 4 / size / products;
+    const int unit = config->template->fma_per_cycle_per_sm;
+    const double rate = unit ? unit * 4 / size / products
+                             : lanes * 4 / (double) mmt_type_size(mmt_type_scalar(type));
     const double outputs = fmax(s->m * s->n / s->threads, 1);
     const double warps = fmin(s->fit, ceil(s->blocks)) * s->threads / 32;
     const double slowed = rates->slowed * (1 + rates->feeding / sqrt(outputs)) *

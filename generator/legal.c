@@ -310,20 +310,6 @@ static bool serves(const struct mmt_template *template, const mmt_problem *probl
            template->dialects & caps->dialect && (template->fused || !fused);
 }
 
-bool mmt_config_meant(const struct mmt_template *template, const mmt_problem *problem,
-                      const struct mmt_caps *caps)
-{
-    if (!serves(template, problem, caps))
-        return false;
-    if (template->preferred_on & caps->kind)
-        return !template->prefers || template->prefers(problem, caps);
-    for (int i = 0; mmt_templates[i]; i++)
-        if (mmt_templates[i]->preferred_on & caps->kind &&
-            serves(mmt_templates[i], problem, caps))
-            return false;
-    return true;
-}
-
 static bool first_legal_seed(const struct mmt_template *template,
                              const mmt_problem *problem, const struct mmt_caps *caps,
                              struct mmt_config *out)
@@ -340,11 +326,42 @@ static bool first_legal_seed(const struct mmt_template *template,
     return false;
 }
 
+/* Whether one that is made for the type serves, which `template` yields to. */
+static bool yields(const struct mmt_template *template, const mmt_problem *problem,
+                   const struct mmt_caps *caps)
+{
+    struct mmt_config config;
+    for (int i = 0; mmt_type_in(problem->type, template->yields) && mmt_templates[i]; i++)
+        if (mmt_templates[i]->preferred_on & caps->kind &&
+            !mmt_templates[i]->last_resort &&
+            !mmt_type_in(problem->type, mmt_templates[i]->yields) &&
+            serves(mmt_templates[i], problem, caps) &&
+            first_legal_seed(mmt_templates[i], problem, caps, &config))
+            return true;
+    return false;
+}
+
+bool mmt_config_meant(const struct mmt_template *template, const mmt_problem *problem,
+                      const struct mmt_caps *caps)
+{
+    if (!serves(template, problem, caps))
+        return false;
+    if (template->preferred_on & caps->kind)
+        return (!template->prefers || template->prefers(problem, caps)) &&
+               !yields(template, problem, caps);
+    for (int i = 0; mmt_templates[i]; i++)
+        if (mmt_templates[i]->preferred_on & caps->kind &&
+            serves(mmt_templates[i], problem, caps))
+            return false;
+    return true;
+}
+
 bool mmt_config_default(const mmt_problem *problem, const struct mmt_caps *caps,
                         struct mmt_config *out)
 {
     for (int i = 0; mmt_templates[i]; i++)
         if (mmt_templates[i]->preferred_on & caps->kind &&
+            !yields(mmt_templates[i], problem, caps) &&
             first_legal_seed(mmt_templates[i], problem, caps, out))
             return true;
 

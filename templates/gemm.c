@@ -21,10 +21,10 @@ void mmt_gemm_split(int splits, const mmt_problem *p, struct mmt_launches *out)
         MMT_ARG_M,       MMT_ARG_N, MMT_ARG_SPLITS,    MMT_ARG_ALPHA, MMT_ARG_BETA,
         MMT_ARG_SCALARS, MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_BIAS,  MMT_ARG_END,
     };
-    const size_t size = mmt_type_size(p->type);
     const int64_t accumulators = p->m * mmt_gemm_partial_ld(p);
     const int width = MMT_GEMM_ADDERS / mmt_gemm_sharers(splits);
-    const int64_t blocks = mmt_gemm_pieces(accumulators, 16 / (int) size * width);
+    const int64_t blocks =
+        mmt_gemm_pieces(accumulators, mmt_gemm_vector(p->type) * width);
 
     if (splits == 1)
         return;
@@ -37,7 +37,8 @@ void mmt_gemm_split(int splits, const mmt_problem *p, struct mmt_launches *out)
         .splits = splits,
         .pdl_waits = true,
     };
-    out->workspace = (size_t) (accumulators * p->batch * splits) * size;
+    out->workspace =
+        (size_t) (accumulators * p->batch * splits) * mmt_gemm_real_size(p->type);
 }
 
 void mmt_gemm_share_stream_k(int64_t tiles, int area, const mmt_problem *p,
@@ -59,7 +60,7 @@ void mmt_gemm_share_stream_k(int64_t tiles, int area, const mmt_problem *p,
         .pdl_waits = true,
     };
     out->workspace = (size_t) (mmt_gemm_stream_k_sums(blocks, area) * p->batch) *
-                     mmt_type_size(p->type);
+                     mmt_gemm_real_size(p->type);
 }
 
 size_t mmt_gemm_pack_room(const mmt_problem *p, bool is_b, enum mmt_packed how,

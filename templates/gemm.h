@@ -28,6 +28,18 @@ static inline int64_t mmt_gemm_pieces(int64_t size, int piece)
     return (size + piece - 1) / piece;
 }
 
+/* Bytes of what a kernel computes with: elements of 16 and 8 bits become `real`. */
+static inline size_t mmt_gemm_real_size(mmt_type type)
+{
+    return mmt_type_size(mmt_type_scalar(type));
+}
+
+/* Of these, as many as 16 bytes hold. */
+static inline int mmt_gemm_vector(mmt_type type)
+{
+    return 16 / (int) mmt_gemm_real_size(type);
+}
+
 /* NULL if a block may have x times y threads and that many bytes of shared memory. */
 const char *mmt_gemm_check_device(int x, int y, size_t shared,
                                   const struct mmt_caps *caps);

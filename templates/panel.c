@@ -44,11 +44,11 @@ static const enum mmt_arg gemm_args[] = {
 static const char *panel_check_device(const int *v, const struct mmt_variant *variant,
                                       const struct mmt_caps *caps)
 {
-    size_t vector = v[VECTOR] * real_size(variant->type);
+    size_t vector = v[VECTOR] * mmt_gemm_real_size(variant->type);
 
     if (variant->trans_b && !v[PACK_B])
         return "a transposed B has no vectors along n: it must be packed";
-    if (is_converted(variant->type) && !v[PACK_B])
+    if (mmt_type_in(variant->type, MMT_CONVERTED_TYPES) && !v[PACK_B])
         return "elements of B are converted while they are packed: it must be";
     if (!caps->vector_bytes)
         return NULL;
@@ -64,7 +64,8 @@ static const char *panel_check_device(const int *v, const struct mmt_variant *va
 
 static const char *panel_check_problem(const int *v, const mmt_problem *p)
 {
-    if (v[PACK_B] && !p->trans_b && p->m <= v[THREAD_TILE_M] && !is_converted(p->type))
+    if (v[PACK_B] && !p->trans_b && p->m <= v[THREAD_TILE_M] &&
+        !mmt_type_in(p->type, MMT_CONVERTED_TYPES))
         return "C is no higher than a register tile: B is read once, so that packing it "
                "gains nothing";
     if (!v[PACK_A] && p->trans_a && p->n > width(v) * v[PANELS_N])
@@ -87,7 +88,7 @@ static void add(struct mmt_launches *out, const char *entry, const enum mmt_arg 
 /* Whether C has fewer bits than what is added up. */
 static bool rounds_c(const mmt_problem *p)
 {
-    return mmt_type_size(p->out) < real_size(p->type);
+    return mmt_type_size(p->out) < mmt_gemm_real_size(p->type);
 }
 
 static struct mmt_tile panel_tile(const int *v, const mmt_problem *p)
@@ -103,7 +104,8 @@ static void panel_launch(const int *v, const mmt_problem *p, const struct mmt_ca
     int64_t rows = mmt_gemm_pieces(p->m, v[THREAD_TILE_M]),
             cols = mmt_gemm_pieces(p->n, width(v));
     int64_t strips = p->k > 0 ? mmt_gemm_pieces(p->k, PACK_K) : 1;
-    const size_t depth = (size_t) mmt_gemm_pieces(p->k, 16) * 16 * real_size(p->type);
+    const size_t depth =
+        (size_t) mmt_gemm_pieces(p->k, 16) * 16 * mmt_gemm_real_size(p->type);
     size_t b_at = 0;
 
     *out = (struct mmt_launches){ 0 };

@@ -21,18 +21,6 @@ enum {
 /* As in panel.cl: steps of k, and panels, that a work-item packs. */
 enum { PACK_K = 32, PACK_PANELS = 8 };
 
-/* Bytes of what a kernel computes with. */
-static inline size_t real_size(mmt_type type)
-{
-    return mmt_type_size(mmt_type_scalar(type));
-}
-
-/* Whether elements have 16 or 8 bits, or are rounded, and are converted. */
-static inline bool is_converted(mmt_type type)
-{
-    return !mmt_type_in(type, MMT_PLAIN_TYPES);
-}
-
 static inline int width(const int *v)
 {
     return v[THREAD_TILE_N] * v[VECTOR];

@@ -36,7 +36,8 @@ static double most_of(double a, double b)
 static double step_of(const int *v, mmt_type type)
 {
     const double vectors = v[THREAD_TILE_M] * v[THREAD_TILE_N];
-    const double factor = spread + (is_converted(type) && !v[PACK_A] ? converted : 0);
+    const double factor =
+        spread + (mmt_type_in(type, MMT_CONVERTED_TYPES) && !v[PACK_A] ? converted : 0);
     const double operands = factor * v[THREAD_TILE_M] + loaded * v[THREAD_TILE_N];
     return most_of(most_of(fma_cycles * vectors, operands), chained);
 }
@@ -86,7 +87,7 @@ static double packing_of(const int *v, const mmt_problem *p, double size,
 
 double mmt_panel_cycles(const int *v, const mmt_problem *p, const struct mmt_caps *caps)
 {
-    const double size = (double) real_size(p->type), batch = (double) p->batch;
+    const double size = (double) mmt_gemm_real_size(p->type), batch = (double) p->batch;
     const double items = (double) tiles(v, p) * batch;
     const double down = (double) mmt_gemm_pieces(p->m, v[THREAD_TILE_M]) * batch;
     const double register_tiles = down * (double) mmt_gemm_pieces(p->n, width(v));
@@ -134,7 +135,7 @@ static int depth_of(const int *v, const mmt_problem *p)
 {
     enum { CACHE = 32 << 10, LEAST = 256, MOST = 1024 };
     int depth = MOST;
-    while (depth > LEAST && width(v) * depth * (int) real_size(p->type) > CACHE)
+    while (depth > LEAST && width(v) * depth * (int) mmt_gemm_real_size(p->type) > CACHE)
         depth /= 2;
     return depth;
 }
@@ -165,7 +166,8 @@ static void add_packed(struct outlook *o, int *v)
     for (int pack = 0; pack < 4; pack++) {
         v[PACK_A] = pack / 2;
         v[PACK_B] = pack % 2;
-        if (v[PACK_B] || !(o->problem->trans_b || is_converted(o->problem->type)))
+        if (v[PACK_B] ||
+            !(o->problem->trans_b || mmt_type_in(o->problem->type, MMT_CONVERTED_TYPES)))
             add_best(o, v);
     }
 }
@@ -176,7 +178,7 @@ static int elements_of_vector(const mmt_problem *p, const struct mmt_caps *caps)
 {
     const struct mmt_knob *knob = &mmt_template_panel.knobs[VECTOR];
     const unsigned bytes = caps->vector_bytes ? caps->vector_bytes : 16;
-    const int elements = (int) (bytes / real_size(p->type));
+    const int elements = (int) (bytes / mmt_gemm_real_size(p->type));
     for (int i = 0; i < knob->num_values; i++)
         if (knob->values[i] == elements)
             return elements;

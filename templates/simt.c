@@ -149,10 +149,10 @@ static const int seeds[][MMT_MAX_KNOBS] = {
 /* Bytes of shared memory. */
 static size_t shared_bytes(const int *v, mmt_type type, bool trans_a, bool trans_b)
 {
-    const int pad = v[SHARED_LAYOUT] == PAD ? mmt_simt_vector(type) : 0;
+    const int pad = v[SHARED_LAYOUT] == PAD ? mmt_gemm_vector(type) : 0;
     const int line_a = v[TILE_M] + (trans_a ? 0 : pad);
     const int line_b = v[TILE_N] + (trans_b ? pad : 0);
-    return mmt_type_size(type) * v[STAGES] * v[TILE_K] * (line_a + line_b);
+    return mmt_gemm_real_size(type) * v[STAGES] * v[TILE_K] * (line_a + line_b);
 }
 
 /* Global loads of one operand by a thread for one tile. */
@@ -167,7 +167,7 @@ static int loads(const int *v, int tile, int vector)
 static unsigned registers(const int *v, mmt_type type)
 {
     enum { BESIDES = 14, ADDRESS = 2 };
-    const int words = (int) mmt_type_size(type) / 4;
+    const int words = (int) mmt_gemm_real_size(type) / 4;
     const int loads_a = loads(v, v[TILE_M], v[A_VECTOR]);
     const int loads_b = loads(v, v[TILE_N], v[B_VECTOR]);
     const int next = loads_a * v[A_VECTOR] + loads_b * v[B_VECTOR];
@@ -177,7 +177,7 @@ static unsigned registers(const int *v, mmt_type type)
 
 static const char *check_tiles(const int *v, mmt_type type)
 {
-    const int widest = mmt_simt_vector(type), banks = 128 / (int) mmt_type_size(type);
+    const int widest = mmt_gemm_vector(type), banks = 8 * widest;
 
     if (v[A_VECTOR] > widest || v[B_VECTOR] > widest)
         return "A_VECTOR and B_VECTOR may cover at most 16 bytes";
@@ -216,7 +216,7 @@ static const char *check_on_cpu(const int *v, mmt_type type)
         return "K_UNROLL * THREAD_TILE_M * THREAD_TILE_N may be at most 512 on a CPU, "
                "whose compilers "
                "take minutes over more";
-    if (mmt_type_size(type) * (size_t) (unrolled * mmt_simt_threads(v)) > 2 << 20)
+    if (mmt_gemm_real_size(type) * (size_t) (unrolled * mmt_simt_threads(v)) > 2 << 20)
         return "K_UNROLL * THREAD_TILE_M * THREAD_TILE_N elements of all threads may be "
                "at most 2 MiB "
                "on a CPU, which keeps them on one stack";
@@ -260,15 +260,17 @@ static void simt_launch(const int *v, const mmt_problem *p, const struct mmt_cap
 static struct mmt_alignment simt_alignment(const int *v, const mmt_problem *problem)
 {
     const unsigned size = (unsigned) mmt_type_size(problem->type);
+    const unsigned out = (unsigned) mmt_type_size(problem->out);
     return (struct mmt_alignment){ size * v[A_VECTOR], size * v[B_VECTOR],
-                                   size * v[C_VECTOR] };
+                                   out * v[C_VECTOR] };
 }
 
 const struct mmt_template mmt_template_simt = {
     .name = "simt",
     .what = "register and shared-memory tiles, the fast portable kernel",
     .op = MMT_GEMM,
-    .types = 1 << MMT_F32 | 1 << MMT_F64 | 1 << MMT_I32,
+    .types = MMT_ALL_TYPES,
+    .yields = MMT_CONVERTED_TYPES,
     .fused = true,
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
     .preferred_on = MMT_GPU,

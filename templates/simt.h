@@ -83,16 +83,10 @@ static inline int mmt_simt_unrolled(const int *v, int steps)
     return steps * v[THREAD_TILE_M] * v[THREAD_TILE_N];
 }
 
-/* Elements in 16 bytes. */
-static inline int mmt_simt_vector(mmt_type type)
-{
-    return 16 / (int) mmt_type_size(type);
-}
-
 /* 32-bit registers of a thread's accumulators and operands. */
 static inline unsigned mmt_simt_registers(const int *v, mmt_type type)
 {
-    const int words = (int) mmt_type_size(type) / 4;
+    const int words = (int) mmt_gemm_real_size(type) / 4;
     const int operands = v[REGISTER_STAGES] * (v[THREAD_TILE_M] + v[THREAD_TILE_N]);
     return (unsigned) (words * (v[THREAD_TILE_M] * v[THREAD_TILE_N] + operands));
 }
@@ -121,7 +115,7 @@ static inline const char *mmt_simt_check_shape(const int *v, mmt_type type)
     if (v[TILE_M] % (v[WARP_M] * v[THREAD_TILE_M]) ||
         v[TILE_N] % (v[WARP_N] * v[THREAD_TILE_N]))
         return "TILE_M and TILE_N must be multiples of WARP * WORK";
-    if (v[C_VECTOR] > mmt_simt_vector(type))
+    if (v[C_VECTOR] > mmt_gemm_vector(type))
         return "C_VECTOR may cover at most 16 bytes";
     if (v[THREAD_TILE_N] % v[C_VECTOR])
         return "THREAD_TILE_N must be a multiple of C_VECTOR";
@@ -224,7 +218,8 @@ static inline void mmt_simt_resolve(int *v, const struct mmt_knob *knobs, int st
     v[SPLIT_K] = 1;
     if (v[TILE_SCHEDULER] != DATA_PARALLEL)
         return;
-    const double size = (double) mmt_type_size(p->type), area = v[TILE_M] * v[TILE_N];
+    const double size = (double) mmt_gemm_real_size(p->type);
+    const double area = v[TILE_M] * v[TILE_N];
     const double feeding = 1 + 0.75 / v[THREAD_TILE_M] + 0.75 / v[THREAD_TILE_N];
     const struct mmt_split split = {
         .tiles = (double) mmt_simt_tiles(v, p) * (double) p->batch,

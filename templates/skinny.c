@@ -126,7 +126,7 @@ static void skinny_launch(const int *v, const mmt_problem *p, const struct mmt_c
         MMT_ARG_M,       MMT_ARG_N, MMT_ARG_SPLITS,    MMT_ARG_ALPHA, MMT_ARG_BETA,
         MMT_ARG_SCALARS, MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_END,
     };
-    const size_t size = mmt_type_size(p->type);
+    const size_t size = mmt_gemm_real_size(p->type);
     const int64_t cells = p->m * p->n, filled = filled_splits(v, p->k);
     const int adders = MMT_GEMM_ADDERS / mmt_gemm_sharers((int) filled);
 
@@ -159,7 +159,7 @@ static struct mmt_alignment skinny_alignment(const int *v, const mmt_problem *pr
     return (struct mmt_alignment){
         .a = rows_are_short(v, problem) ? size : vector,
         .b = rows_are_short(v, problem) ? vector : size,
-        .c = size,
+        .c = (unsigned) mmt_type_size(problem->out),
     };
 }
 
@@ -167,7 +167,8 @@ const struct mmt_template mmt_template_skinny = {
     .name = "skinny",
     .what = "one side of C is short: reads the long operand once, as fast as memory does",
     .op = MMT_GEMM,
-    .types = MMT_PLAIN_TYPES,
+    .types = MMT_ALL_TYPES,
+    .yields = MMT_CONVERTED_TYPES,
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
     .preferred_on = MMT_GPU | MMT_CPU,
     .file = "skinny.cl",

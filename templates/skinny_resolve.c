@@ -17,9 +17,9 @@ static bool is_multiple(int number, int of)
     return (number & (of - 1)) == 0;
 }
 
-static const char *check_pieces(const int *v, bool along, size_t size)
+static const char *check_pieces(const int *v, bool along, mmt_type type)
 {
-    if (v[VECTOR] * size > 16)
+    if (v[VECTOR] > mmt_gemm_vector(type))
         return "VECTOR may cover at most 16 bytes";
     if (!is_multiple(v[THREAD_TILE_K], v[VECTOR]))
         return "THREAD_TILE_K must be a multiple of VECTOR";
@@ -37,10 +37,11 @@ static const char *check_pieces(const int *v, bool along, size_t size)
 }
 
 /* Neighbouring threads should make whole warps and read whole sectors of memory. */
-static const char *check_threads(const int *v, bool along, size_t size,
+static const char *check_threads(const int *v, bool along, mmt_type type,
                                  const struct mmt_caps *caps)
 {
     enum { SECTOR = 32 };
+    const size_t size = mmt_type_size(type);
     const int neighbours = along ? v[THREADS_K] : v[THREADS_LONG];
 
     if ((unsigned) threads(v) < caps->warp)
@@ -68,10 +69,11 @@ static const char *check_cpu(const int *v, size_t size)
 const char *mmt_skinny_check_device(const int *v, const struct mmt_variant *variant,
                                     const struct mmt_caps *caps)
 {
-    const size_t size = mmt_type_size(variant->type), shared = size * (size_t) pool(v);
+    const size_t size = mmt_gemm_real_size(variant->type);
+    const size_t shared = size * (size_t) pool(v);
     const bool along = along_k(v, variant->trans_a, variant->trans_b);
 
-    const char *why = check_pieces(v, along, size);
+    const char *why = check_pieces(v, along, variant->type);
     if (!why && lie_alike(variant->trans_a, variant->trans_b) && v[SHORT] != EITHER)
         why = "A and B lie alike: SHORT=either serves rows and columns";
     if (!why)
@@ -80,7 +82,7 @@ const char *mmt_skinny_check_device(const int *v, const struct mmt_variant *vari
         why = mmt_gemm_check_resident(v[MIN_BLOCKS], threads(v), registers(v, size),
                                       shared, caps);
     if (!why && caps->kind == MMT_GPU)
-        why = check_threads(v, along, size, caps);
+        why = check_threads(v, along, variant->type, caps);
     if (!why && caps->kind == MMT_CPU)
         why = check_cpu(v, size);
     return why;
@@ -89,15 +91,16 @@ const char *mmt_skinny_check_device(const int *v, const struct mmt_variant *vari
 /* ---- a problem as the count sees it ----------------------------------------------- */
 
 /* For what a kernel is resolved, and what of a count any block has: the long operand's
- * elements in a load, and bytes; bytes of all operands, and those that memory hands out
- * in a cycle; and accumulators that are left of a split of k. */
+ * elements in a load; bytes of an element, of what it becomes, and of the long operand;
+ * bytes of all operands, and those that memory hands out in a cycle; and accumulators
+ * that are left of a split of k. */
 struct task {
     const struct mmt_knob *knobs; /* whose values are taken of those that are left */
     const mmt_problem *p;
     const struct mmt_caps *caps;
     bool along; /* the long operand lies along k */
     int per_load;
-    double size, long_bytes, operands, rate, left;
+    double size, real, long_bytes, operands, rate, left;
 };
 
 /* VECTOR is a power of two. */
@@ -112,6 +115,7 @@ static struct task task_of(const int *v, const mmt_problem *p,
         .along = along_k(v, p->trans_a != 0, p->trans_b != 0),
         .per_load = (ld & (v[VECTOR] - 1)) == 0 ? v[VECTOR] : 1,
         .size = size,
+        .real = (double) mmt_gemm_real_size(p->type),
         .long_bytes = (double) p->batch * side * (double) p->k * size,
         .operands = mmt_problem_bytes(p),
         .rate = mmt_split_memory_rate(caps),
@@ -169,7 +173,7 @@ static double cycles_of_byte(const int *v, const struct task *task)
 static unsigned wanted_registers(const int *v, const struct task *task)
 {
     enum { OF_A_ROW_ALONG = 16, OF_A_ROW_ACROSS = 3 };
-    return registers(v, mmt_type_size(task->p->type)) +
+    return registers(v, mmt_gemm_real_size(task->p->type)) +
            (unsigned) (task->along ? OF_A_ROW_ALONG * v[THREAD_TILE_LONG]
                                    : OF_A_ROW_ACROSS * v[THREAD_TILE_K]);
 }
@@ -182,7 +186,7 @@ static unsigned used_registers(const int *v, const struct task *task)
     enum { BESIDES = 66, TOGETHER = 8 };
     const unsigned all = task->caps->registers;
     const double numbers = 1.5 * accumulators(v) + piece(v);
-    const unsigned free = BESIDES + (unsigned) (numbers * task->size / 4);
+    const unsigned free = BESIDES + (unsigned) (numbers * task->real / 4);
     const unsigned sharing = (unsigned) (threads(v) * v[MIN_BLOCKS]);
     const unsigned used = !all || free * sharing < all ? free : all / sharing;
     return used < TOGETHER ? TOGETHER : used / TOGETHER * TOGETHER;
@@ -213,7 +217,7 @@ static double step_of(const int *v, const struct task *task, double steps)
     const double depth = v[THREADS_K] * v[THREAD_TILE_K];
     return filling((double) task->p->k, steps, depth) *
            (coming * task->size * piece(v) * threads(v) +
-            staged * task->size * v[THREAD_TILE_SHORT] * depth +
+            staged * task->real * v[THREAD_TILE_SHORT] * depth +
             (task->along ? from_shared * from_staged(v, task) : line * lines(v, task)));
 }
 
@@ -231,14 +235,14 @@ static struct mmt_split split_of(const int *v, const struct task *task)
     static const double element = 5.94, one_by_one = 3.31, alone = 0.74, around = 1.71,
                         exchanged = 1 / 25.0, added = 2.78, again = 0.14;
     const mmt_problem *p = task->p;
-    const double size = task->size, all = threads(v);
+    const double size = task->real, all = threads(v);
     const double at_once = AT_ONCE * all / v[THREAD_TILE_SHORT];
     const double across = (double) tiles_across(v, p);
     const double steps = (double) steps_of(v, p->k);
     const double per_byte = cycles_of_byte(v, task);
     const unsigned used = used_registers(v, task);
     const double tight = tightness(v, task, used), step = tight * step_of(v, task, steps);
-    const size_t shared = mmt_type_size(p->type) * (size_t) pool(v);
+    const size_t shared = mmt_gemm_real_size(p->type) * (size_t) pool(v);
 
     return (struct mmt_split){
         .tiles = (double) tiles_along(v, p) * across * (double) p->batch,
@@ -292,7 +296,7 @@ static int find_tile(const int *v, const struct task *task)
 static int find_blocks(const int *v, const struct task *task)
 {
     const struct mmt_knob *knob = &task->knobs[MIN_BLOCKS];
-    const size_t shared = mmt_type_size(task->p->type) * (size_t) pool(v);
+    const size_t shared = mmt_gemm_real_size(task->p->type) * (size_t) pool(v);
     const int most =
         mmt_split_resident(threads(v), shared, wanted_registers(v, task), task->caps);
     int i = knob->num_values - 1;

@@ -89,11 +89,11 @@ static const int seeds[][MMT_MAX_KNOBS] = {
 };
 // clang-format on
 
-/* Rows and columns of C: more than 256 bytes of them, and tensor cores or larger tiles
+/* Rows and columns of C: more than 256 bytes of sums, and tensor cores or larger tiles
  * are faster. */
 static int largest(mmt_type type)
 {
-    return 256 / (int) mmt_type_size(type);
+    return 256 / (int) mmt_gemm_real_size(type);
 }
 
 static int team(const int *v)
@@ -101,21 +101,15 @@ static int team(const int *v)
     return (v[TILE_M] / v[THREAD_TILE_M]) * (v[TILE_N] / v[THREAD_TILE_N]);
 }
 
-/* Elements per access to shared memory: 16 bytes. */
-static int step(mmt_type type)
-{
-    return 16 / (int) mmt_type_size(type);
-}
-
 /* Bytes of shared memory: a row of a tile is followed by a gap. */
 static size_t shared_bytes(const int *v, const struct mmt_variant *variant)
 {
-    const int gap = step(variant->type);
+    const int gap = mmt_gemm_vector(variant->type);
     const int a =
         variant->trans_a ? v[TILE_K] * (v[TILE_M] + gap) : v[TILE_M] * (v[TILE_K] + gap);
     const int b =
         variant->trans_b ? v[TILE_N] * (v[TILE_K] + gap) : v[TILE_K] * (v[TILE_N] + gap);
-    return mmt_type_size(variant->type) * (size_t) (v[MATRICES] * (a + b));
+    return mmt_gemm_real_size(variant->type) * (size_t) (v[MATRICES] * (a + b));
 }
 
 /* 32-bit registers that a thread cannot do without: accumulators, operands of one step,
@@ -124,24 +118,24 @@ static unsigned registers(const int *v, mmt_type type)
 {
     enum { BESIDES = 24 };
     const int accumulators = v[THREAD_TILE_M] * v[THREAD_TILE_N];
-    const int operands = step(type) * (v[THREAD_TILE_M] + v[THREAD_TILE_N]);
+    const int operands = mmt_gemm_vector(type) * (v[THREAD_TILE_M] + v[THREAD_TILE_N]);
     const int parts = (v[TILE_M] + v[TILE_N]) * v[TILE_K] / team(v);
     const int both = v[AHEAD] ? operands + parts : parts > operands ? parts : operands;
-    return (unsigned) mmt_type_size(type) / 4 * (unsigned) (accumulators + both) +
+    return (unsigned) mmt_gemm_real_size(type) / 4 * (unsigned) (accumulators + both) +
            BESIDES;
 }
 
 static const char *check_tile(const int *v, mmt_type type)
 {
     if (v[TILE_M] > largest(type) || v[TILE_N] > largest(type))
-        return "TILE_M and TILE_N may be at most 256 bytes of elements";
+        return "TILE_M and TILE_N may be at most 256 bytes of sums";
     if (v[TILE_M] % v[THREAD_TILE_M] || v[TILE_N] % v[THREAD_TILE_N])
         return "TILE_M and TILE_N must be multiples of THREAD_TILE_M and THREAD_TILE_N";
-    if (v[VECTOR] > step(type))
+    if (v[VECTOR] > mmt_gemm_vector(type))
         return "VECTOR may cover at most 16 bytes";
-    if (v[K_UNROLL] * step(type) > v[TILE_K])
+    if (v[K_UNROLL] * mmt_gemm_vector(type) > v[TILE_K])
         return "K_UNROLL vectors along k are deeper than TILE_K";
-    if (v[K_UNROLL] * step(type) * v[THREAD_TILE_M] * v[THREAD_TILE_N] > 1024)
+    if (v[K_UNROLL] * mmt_gemm_vector(type) * v[THREAD_TILE_M] * v[THREAD_TILE_N] > 1024)
         return "more than 1024 multiplications would be unrolled";
     if ((v[TILE_M] + v[TILE_N]) * v[TILE_K] / team(v) > 256)
         return "more than 256 elements of a tile pass through a thread's registers";
@@ -181,7 +175,7 @@ static const char *small_check_problem(const int *v, const mmt_problem *p)
     const int64_t side = p->m > p->n ? p->m : p->n;
 
     if (side > largest(p->type))
-        return "the matrices are not small: C has a side above 256 bytes";
+        return "the matrices are not small: C has a side above 256 bytes of sums";
     if (p->k > 64 && p->k > 8 * side)
         return "k is long beside C: a kernel that splits it is faster";
     if (idle(TILE_M, v[TILE_M], p->m) || idle(TILE_N, v[TILE_N], p->n))
@@ -230,15 +224,18 @@ static void small_launch(const int *v, const mmt_problem *p, const struct mmt_ca
 static struct mmt_alignment small_alignment(const int *v, const mmt_problem *problem)
 {
     const unsigned size = (unsigned) mmt_type_size(problem->type);
-    const unsigned vector = size * (unsigned) v[VECTOR];
-    return (struct mmt_alignment){ vector, vector, problem->trans_b ? size : vector };
+    const unsigned out = (unsigned) mmt_type_size(problem->out);
+    const unsigned vector = (unsigned) v[VECTOR];
+    return (struct mmt_alignment){ size * vector, size * vector,
+                                   problem->trans_b ? out : out * vector };
 }
 
 const struct mmt_template mmt_template_small = {
     .name = "small",
     .what = "small matrices, many to a batch: a tile as deep as k, several to a block",
     .op = MMT_GEMM,
-    .types = MMT_PLAIN_TYPES,
+    .types = MMT_ALL_TYPES,
+    .yields = MMT_CONVERTED_TYPES,
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
     .preferred_on = MMT_GPU,
     .file = "small.cl",

@@ -80,14 +80,15 @@ static void small_k_launch(const int *v, const mmt_problem *p,
     (void) caps;
     mmt_gemm_launch(threads(v), 1, tiles(v, p), p->batch, out);
     out->launch[0].args = mmt_gemm_fused_args;
-    out->launch[0].shared = shared_bytes(v, mmt_type_size(p->type));
+    out->launch[0].shared = shared_bytes(v, mmt_gemm_real_size(p->type));
     out->launch[0].pdl_waits = true;
 }
 
 static struct mmt_alignment small_k_alignment(const int *v, const mmt_problem *problem)
 {
     const unsigned size = (unsigned) mmt_type_size(problem->type);
-    return (struct mmt_alignment){ size, size, size * (unsigned) v[C_VECTOR] };
+    const unsigned out = (unsigned) mmt_type_size(problem->out);
+    return (struct mmt_alignment){ size, size, out * (unsigned) v[C_VECTOR] };
 }
 
 /* The tile, which helpers ask for before the kernel's own file stands there. */
@@ -103,7 +104,8 @@ const struct mmt_template mmt_template_small_k = {
     .name = "small_k",
     .what = "k is small: writes C once, as fast as memory does",
     .op = MMT_GEMM,
-    .types = MMT_PLAIN_TYPES,
+    .types = MMT_ALL_TYPES,
+    .yields = MMT_CONVERTED_TYPES,
     .fused = true,
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
     .preferred_on = MMT_GPU,

@@ -16,9 +16,10 @@ const char *mmt_small_k_check_device(const int *v, const struct mmt_variant *var
                                      const struct mmt_caps *caps)
 {
     enum { MOST_SUMS = 64, MOST_SHARE = 32, MOST_SHARED = 48 << 10, STACK = 1 << 20 };
-    const size_t size = mmt_type_size(variant->type), shared = shared_bytes(v, size);
+    const size_t size = mmt_gemm_real_size(variant->type);
+    const size_t shared = shared_bytes(v, size);
 
-    if (v[C_VECTOR] * size > 16)
+    if (v[C_VECTOR] > mmt_gemm_vector(variant->type))
         return "C_VECTOR may cover at most 16 bytes";
     if (v[THREAD_TILE_N] % v[C_VECTOR])
         return "THREAD_TILE_N must be a multiple of C_VECTOR";
@@ -75,7 +76,7 @@ static double in_memory(const int *v, const mmt_problem *p, double down, double 
     static const double cut = 64.5, again = 0.397;
     const double size = (double) mmt_type_size(p->type), m = (double) p->m;
     const double read = size * (double) p->k * (m * across + (double) p->n * down);
-    const bool is_cut = p->ldc * (int64_t) size % SECTOR != 0;
+    const bool is_cut = p->ldc * (int64_t) mmt_type_size(p->out) % SECTOR != 0;
 
     return (mmt_problem_bytes(p) +
             (double) p->batch * (again * read + (is_cut ? cut * m * across : 0))) /
@@ -94,7 +95,7 @@ double mmt_small_k_cycles(const int *v, const mmt_problem *p, const struct mmt_c
                         handed_out = 2.2, text = 26.6, ramp = 27.9;
     if (caps->kind != MMT_GPU || !caps->sms)
         return 0;
-    const double words = (double) mmt_type_size(p->type) / 4, k = (double) p->k;
+    const double words = (double) mmt_gemm_real_size(p->type) / 4, k = (double) p->k;
     const double down = (double) mmt_gemm_pieces(p->m, tile_m(v));
     const double across = (double) mmt_gemm_pieces(p->n, tile_n(v));
     const double tiles = down * across * (double) p->batch;
@@ -106,9 +107,9 @@ double mmt_small_k_cycles(const int *v, const mmt_problem *p, const struct mmt_c
         words * warps * (copied * share(v) * rounds + multiplied * k * accumulators(v)) +
         stored * stores(v, p) / tiles;
     const double memory = in_memory(v, p, down, across, caps);
-    const double waves =
-        mmt_split_waves(ceil(tiles / caps->sms),
-                        resident(v, mmt_type_size(p->type), caps), begin + waits, busy);
+    const double waves = mmt_split_waves(ceil(tiles / caps->sms),
+                                         resident(v, mmt_gemm_real_size(p->type), caps),
+                                         begin + waits, busy);
     const double rows =
         (double) p->m < v[THREAD_TILE_M] ? (double) p->m : v[THREAD_TILE_M];
 

@@ -130,6 +130,8 @@ struct mmt_template {
     const char *what; /* one sentence for people */
     mmt_op op;
     unsigned types;    /* bits 1 << MMT_F32 … */
+    unsigned yields;   /* those of them that it is not meant for where a template that is
+                        * made for them serves: a matrix unit's, or a CPU's */
     bool fused;        /* serves bias and activation */
     bool aligned_only; /* values of which `alignment` asks more than elements have no text
                         * for any alignment: a plan takes another configuration's for

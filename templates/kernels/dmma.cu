@@ -392,7 +392,7 @@ struct target {
     const real *bias;
     int ldc, rows, columns;
     real alpha, beta;
-    bool aligned, last;        // as `store` has it
+    bool last;                 // they are those of C, not of a part
 };
 
 // Accumulators of a split of k, which stay as they are.
@@ -402,16 +402,22 @@ DEVICE_FN struct target part_target(const struct job *job, real *workspace, int 
 
     if (TILE_SCHEDULER)
         return { part_of_segment(workspace, BLOCK_X, job->part), 0, TILE_N, TILE_M, TILE_N, 1,
-                 0, true, false };
+                 0, false };
     return { partial_at(workspace, m, n, job->row, job->column), 0, ld, m - job->row,
-             ld - job->column, 1, 0, true, false };
+             ld - job->column, 1, 0, false };
 }
 
 DEVICE_FN void store_pair(const struct target *to, const real sum[2], int row, int column)
 {
-    if (row < to->rows)
-        store(to->c + (wide) row * to->ldc + column, sum, 2, to->columns - column,
-              to->aligned, to->alpha, to->beta, bias_of(to->bias, row, column), to->last);
+    real *const at = to->c + (wide) row * to->ldc + column;
+
+    if (row >= to->rows)
+        return;
+    if (to->last)
+        store(at, sum, 2, to->columns - column, ALIGNED, to->alpha, to->beta,
+              bias_of(to->bias, row, column));
+    else if (column < to->columns)
+        STORE2(GLOBAL, real, at, sum);
 }
 
 // A cluster's sums stand in every block's shared memory; store this block's share.
@@ -457,7 +463,7 @@ DEVICE_FN void store_acc(const struct target *to, const struct work *t, real *sh
         UNROLL
         for (int j = 0; j < BLOCKS_N; j++)
             if (CLUSTER > 1)
-                STORE2(SHARED_PTR, shared + (row + 8 * i) * ACC_LD + column + 8 * j,
+                STORE2(SHARED_PTR, real, shared + (row + 8 * i) * ACC_LD + column + 8 * j,
                        t->sum[i][j]);
             else
                 store_pair(to, t->sum[i][j], row + 8 * i, column + 8 * j);
@@ -520,7 +526,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
                 c + at + done.column, bias_of(bias + bias_start, done.row, done.column),
                 ldc, m - done.row, n - done.column,
                 scalars ? scalars[scalars_start] : alpha,
-                scalars ? scalars[scalars_start + 1] : beta, ALIGNED, true
+                scalars ? scalars[scalars_start + 1] : beta, true
             };
             store_acc(&whole, &t, shared);
         }

@@ -50,8 +50,8 @@
 #define PASTE_(a, b) a##b
 #define PASTE(a, b)  PASTE_(a, b)
 #if ALIGNED && (VECTOR == 2 || VECTOR == 4)
-#define LOAD_VECTOR(to, from)  PASTE(LOAD, VECTOR)(GLOBAL, to, from)
-#define STORE_VECTOR(to, from) PASTE(STORE, VECTOR)(GLOBAL, to, from)
+#define LOAD_VECTOR(to, from)  PASTE(LOAD, VECTOR)(GLOBAL, real, to, from)
+#define STORE_VECTOR(to, from) PASTE(STORE, VECTOR)(GLOBAL, real, to, from)
 #else
 #define COPY_VECTOR(to, from)                  \
     do {                                       \

@@ -447,7 +447,7 @@ void mmt_reduce_splits(int m, int n, real alpha, real beta,
     UNROLL
     for (int part = 0; part < SPLIT_K; part++, from += 2 * all) {
         real more[2];
-        LOAD2(GLOBAL, more, from);
+        LOAD2(GLOBAL, real, more, from);
         acc[0] += more[0], acc[1] += more[1];
     }
     if (scalars) {
@@ -561,6 +561,6 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
             store_pair(c + (wide) r * ldc + at, acc, columns - at, alpha, beta,
                        bias_of(bias, r, at));
         else if (at < columns)
-            STORE2(GLOBAL, partial + (wide) r * partial_ld(n) + at, acc);
+            STORE2(GLOBAL, real, partial + (wide) r * partial_ld(n) + at, acc);
     }
 }

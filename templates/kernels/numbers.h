@@ -5,7 +5,7 @@
 //                                                <------- from_result ----
 //
 // C has one of the types f32, f64, i32, bf16 and f16. Floating-point numbers of 16 and 8
-// bits are stored as whole numbers.
+// bits are stored as whole numbers. Vectors of two and of four have a digit behind: element4.
 
 #if defined(TYPE_F64)
 #define REAL(x) x            // a constant
@@ -101,26 +101,41 @@ DEVICE_FN float nearest_tf32(float x)
 
 // ---- A and B ----------------------------------------------------------------------------
 
-#if defined(TYPE_BF16)
+#if defined(TYPE_BF16) || defined(TYPE_F16)
 typedef unsigned short element;
-#define TO_REAL(x) bf16_to_float(x)
-#elif defined(TYPE_F16)
-typedef unsigned short element;
-#define TO_REAL(x) f16_to_float(x)
-#elif defined(TYPE_F8E4M3)
+#define element2 ushort2
+#define element4 ushort4
+#elif defined(TYPE_F8E4M3) || defined(TYPE_F8E5M2)
 typedef unsigned char element;
-#define TO_REAL(x) f8e4m3_to_float(x)
-#elif defined(TYPE_F8E5M2)
-typedef unsigned char element;
-#define TO_REAL(x) f8e5m2_to_float(x)
+#define element2 uchar2
+#define element4 uchar4
 #elif defined(TYPE_I8)
+#ifdef __OPENCL_VERSION__
+typedef char element;         // signed there, and what a char4 is made of
+#else
 typedef signed char element;
-#define TO_REAL(x) ((real) (int) (x))
-#elif defined(TYPE_TF32)
-typedef float element;
-#define TO_REAL(x) nearest_tf32(x)
+#endif
+#define element2 char2
+#define element4 char4
 #else
 typedef real element;
+#define element2 real2
+#define element4 real4
+#endif
+
+#if defined(TYPE_BF16)
+#define TO_REAL(x) bf16_to_float(x)
+#elif defined(TYPE_F16)
+#define TO_REAL(x) f16_to_float(x)
+#elif defined(TYPE_F8E4M3)
+#define TO_REAL(x) f8e4m3_to_float(x)
+#elif defined(TYPE_F8E5M2)
+#define TO_REAL(x) f8e5m2_to_float(x)
+#elif defined(TYPE_I8)
+#define TO_REAL(x) ((real) (int) (x))
+#elif defined(TYPE_TF32)
+#define TO_REAL(x) nearest_tf32(x)
+#else
 #define TO_REAL(x) (x)
 #endif
 
@@ -131,16 +146,23 @@ DEVICE_FN real to_real(element x)
 
 // ---- C ----------------------------------------------------------------------------------
 
-#if defined(OUT_BF16)
+#if defined(OUT_BF16) || defined(OUT_F16)
 typedef unsigned short result;
+#define result2 ushort2
+#define result4 ushort4
+#else
+typedef real result;
+#define result2 real2
+#define result4 real4
+#endif
+
+#if defined(OUT_BF16)
 #define TO_RESULT(x)   float_to_bf16(x)
 #define FROM_RESULT(x) bf16_to_float(x)
 #elif defined(OUT_F16)
-typedef unsigned short result;
 #define TO_RESULT(x)   float_to_f16(x)
 #define FROM_RESULT(x) f16_to_float(x)
 #else
-typedef real result;
 #define TO_RESULT(x)   (x)
 #define FROM_RESULT(x) (x)
 #endif

@@ -98,42 +98,42 @@ DEVICE_FN real product(real a, real b)
 #endif
 }
 
-// Whole vectors between memory and a private array: LOAD4(GLOBAL, to, from). They stand at
-// multiples of 16 bytes or, where they are smaller, of their size.
-#define LOAD2(space, to, from)                                  \
-    do {                                                        \
-        const real2 vector_ = *(const space real2 *) (from);    \
-        (to)[0] = vector_.x, (to)[1] = vector_.y;               \
+// Whole vectors between memory and a private array: LOAD4(GLOBAL, real, to, from). They stand
+// at multiples of 16 bytes or, where they are smaller, of their size.
+#define LOAD2(space, type, to, from)                                \
+    do {                                                            \
+        const type##2 vector_ = *(const space type##2 *) (from);    \
+        (to)[0] = vector_.x, (to)[1] = vector_.y;                   \
     } while (0)
-#define STORE2(space, to, from)                                 \
-    do {                                                        \
-        real2 vector_;                                          \
-        vector_.x = (from)[0], vector_.y = (from)[1];           \
-        *(space real2 *) (to) = vector_;                        \
+#define STORE2(space, type, to, from)                               \
+    do {                                                            \
+        type##2 vector_;                                            \
+        vector_.x = (from)[0], vector_.y = (from)[1];               \
+        *(space type##2 *) (to) = vector_;                          \
     } while (0)
 #if defined(TYPE_F64)
-#define LOAD4(space, to, from)                                  \
-    do {                                                        \
-        LOAD2(space, to, from);                                 \
-        LOAD2(space, (to) + 2, (from) + 2);                     \
+#define LOAD4(space, type, to, from)                                \
+    do {                                                            \
+        LOAD2(space, type, to, from);                               \
+        LOAD2(space, type, (to) + 2, (from) + 2);                   \
     } while (0)
-#define STORE4(space, to, from)                                 \
-    do {                                                        \
-        STORE2(space, to, from);                                \
-        STORE2(space, (to) + 2, (from) + 2);                    \
+#define STORE4(space, type, to, from)                               \
+    do {                                                            \
+        STORE2(space, type, to, from);                              \
+        STORE2(space, type, (to) + 2, (from) + 2);                  \
     } while (0)
 #else
-#define LOAD4(space, to, from)                                  \
-    do {                                                        \
-        const real4 vector_ = *(const space real4 *) (from);    \
-        (to)[0] = vector_.x, (to)[1] = vector_.y;               \
-        (to)[2] = vector_.z, (to)[3] = vector_.w;               \
+#define LOAD4(space, type, to, from)                                \
+    do {                                                            \
+        const type##4 vector_ = *(const space type##4 *) (from);    \
+        (to)[0] = vector_.x, (to)[1] = vector_.y;                   \
+        (to)[2] = vector_.z, (to)[3] = vector_.w;                   \
     } while (0)
-#define STORE4(space, to, from)                                 \
-    do {                                                        \
-        real4 vector_;                                          \
-        vector_.x = (from)[0], vector_.y = (from)[1];           \
-        vector_.z = (from)[2], vector_.w = (from)[3];           \
-        *(space real4 *) (to) = vector_;                        \
+#define STORE4(space, type, to, from)                               \
+    do {                                                            \
+        type##4 vector_;                                            \
+        vector_.x = (from)[0], vector_.y = (from)[1];               \
+        vector_.z = (from)[2], vector_.w = (from)[3];               \
+        *(space type##4 *) (to) = vector_;                          \
     } while (0)
 #endif

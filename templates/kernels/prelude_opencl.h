@@ -60,41 +60,41 @@ DEVICE_FN real product(real a, real b)
     return a * b;
 }
 
-// Whole vectors between memory and a private array: LOAD4(GLOBAL, to, from). They stand at
-// multiples of 16 bytes or, where they are smaller, of their size; but on a CPU a buffer
+// Whole vectors between memory and a private array: LOAD4(GLOBAL, real, to, from). They stand
+// at multiples of 16 bytes or, where they are smaller, of their size; but on a CPU a buffer
 // in the caller's memory begins where it begins.
 #if DEVICE_IS_CPU
-#define LOAD2(space, to, from)  vstore2(vload2(0, from), 0, to)
-#define LOAD4(space, to, from)  vstore4(vload4(0, from), 0, to)
-#define STORE2(space, to, from) vstore2(vload2(0, from), 0, to)
-#define STORE4(space, to, from) vstore4(vload4(0, from), 0, to)
+#define LOAD2(space, type, to, from)  vstore2(vload2(0, from), 0, to)
+#define LOAD4(space, type, to, from)  vstore4(vload4(0, from), 0, to)
+#define STORE2(space, type, to, from) vstore2(vload2(0, from), 0, to)
+#define STORE4(space, type, to, from) vstore4(vload4(0, from), 0, to)
 #else
-#define LOAD2(space, to, from)                                  \
-    do {                                                        \
-        const real2 vector_ = *(const space real2 *) (from);    \
-        (to)[0] = vector_.x, (to)[1] = vector_.y;               \
+#define LOAD2(space, type, to, from)                                \
+    do {                                                            \
+        const type##2 vector_ = *(const space type##2 *) (from);    \
+        (to)[0] = vector_.x, (to)[1] = vector_.y;                   \
     } while (0)
-#define STORE2(space, to, from) \
-    (*(space real2 *) (to) = (real2) ((from)[0], (from)[1]))
+#define STORE2(space, type, to, from) \
+    (*(space type##2 *) (to) = (type##2) ((from)[0], (from)[1]))
 #if defined(TYPE_F64)
-#define LOAD4(space, to, from)                                  \
-    do {                                                        \
-        LOAD2(space, to, from);                                 \
-        LOAD2(space, (to) + 2, (from) + 2);                     \
+#define LOAD4(space, type, to, from)                                \
+    do {                                                            \
+        LOAD2(space, type, to, from);                               \
+        LOAD2(space, type, (to) + 2, (from) + 2);                   \
     } while (0)
-#define STORE4(space, to, from)                                 \
-    do {                                                        \
-        STORE2(space, to, from);                                \
-        STORE2(space, (to) + 2, (from) + 2);                    \
+#define STORE4(space, type, to, from)                               \
+    do {                                                            \
+        STORE2(space, type, to, from);                              \
+        STORE2(space, type, (to) + 2, (from) + 2);                  \
     } while (0)
 #else
-#define LOAD4(space, to, from)                                  \
-    do {                                                        \
-        const real4 vector_ = *(const space real4 *) (from);    \
-        (to)[0] = vector_.x, (to)[1] = vector_.y;               \
-        (to)[2] = vector_.z, (to)[3] = vector_.w;               \
+#define LOAD4(space, type, to, from)                                \
+    do {                                                            \
+        const type##4 vector_ = *(const space type##4 *) (from);    \
+        (to)[0] = vector_.x, (to)[1] = vector_.y;                   \
+        (to)[2] = vector_.z, (to)[3] = vector_.w;                   \
     } while (0)
-#define STORE4(space, to, from) \
-    (*(space real4 *) (to) = (real4) ((from)[0], (from)[1], (from)[2], (from)[3]))
+#define STORE4(space, type, to, from) \
+    (*(space type##4 *) (to) = (type##4) ((from)[0], (from)[1], (from)[2], (from)[3]))
 #endif
 #endif

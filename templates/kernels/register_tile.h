@@ -30,6 +30,10 @@
 #define WARPS_N   (TILE_N / (WARP_N * THREAD_TILE_N))
 #define THREADS   (WARPS_M * WARPS_N * WARP_SIZE)
 
+// A thread's i-th row and j-th column of the tile.
+#define ROW_AT(first, i)    ((first) + (i) / PIECE_M * WARP_M * PIECE_M + (i) % PIECE_M)
+#define COLUMN_AT(first, j) ((first) + (j) / PIECE_N * WARP_N * PIECE_N + (j) % PIECE_N)
+
 #define ROW_OF_ACC (THREADS * THREAD_TILE_N) // one row of all threads' sums
 // Whether store_side_by_side is worth it.
 #define SIDE_BY_SIDE (ALIGNED * C_VECTOR > 1 ? 0 : PIECE_N == 4)
@@ -84,9 +88,9 @@ DEVICE_FN void read_shared(real *to, const SHARED_PTR real *from, int vector)
     return;
 #endif
     if (vector == 4)
-        LOAD4(SHARED_PTR, to, from);
+        LOAD4(SHARED_PTR, real, to, from);
     else if (vector == 2)
-        LOAD2(SHARED_PTR, to, from);
+        LOAD2(SHARED_PTR, real, to, from);
     else
         to[0] = from[0];
 }
@@ -94,9 +98,9 @@ DEVICE_FN void read_shared(real *to, const SHARED_PTR real *from, int vector)
 DEVICE_FN void write_shared(SHARED_PTR real *to, const real *from, int vector)
 {
     if (vector == 4)
-        STORE4(SHARED_PTR, to, from);
+        STORE4(SHARED_PTR, real, to, from);
     else if (vector == 2)
-        STORE2(SHARED_PTR, to, from);
+        STORE2(SHARED_PTR, real, to, from);
     else
         to[0] = from[0];
 }
@@ -174,19 +178,35 @@ DEVICE_FN void multiply_add(real acc[THREAD_TILE_M][THREAD_TILE_N], const real *
     }
 }
 
-DEVICE_FN void store_all(GLOBAL real *c, real acc[THREAD_TILE_M][THREAD_TILE_N], int ldc, int rows,
-                         int columns, int first_m, int first_n, bool aligned, real alpha,
-                         real beta, const GLOBAL real *bias, bool last)
+DEVICE_FN void store_all(GLOBAL result *c, real acc[THREAD_TILE_M][THREAD_TILE_N], int ldc,
+                         int rows, int columns, int first_m, int first_n, real alpha, real beta,
+                         const GLOBAL result *bias)
 {
     UNROLL
     for (int i = 0; i < THREAD_TILE_M; i++) {
-        const int r = first_m + i / PIECE_M * WARP_M * PIECE_M + i % PIECE_M;
+        const int r = ROW_AT(first_m, i);
         if (r < rows) {
             UNROLL
             for (int j = 0; j < THREAD_TILE_N; j += C_VECTOR) {
-                const int q = first_n + j / PIECE_N * WARP_N * PIECE_N + j % PIECE_N;
-                store(c + (wide) r * ldc + q, acc[i] + j, C_VECTOR, columns - q, aligned,
-                      alpha, beta, bias_of(bias, r, q), last);
+                const int q = COLUMN_AT(first_n, j);
+                store(c + (wide) r * ldc + q, acc[i] + j, C_VECTOR, columns - q, ALIGNED, alpha,
+                      beta, bias_of(bias, r, q));
+            }
+        }
+    }
+}
+
+DEVICE_FN void store_parts(GLOBAL real *part, real acc[THREAD_TILE_M][THREAD_TILE_N], int ld,
+                           int rows, int columns, int first_m, int first_n, real one)
+{
+    UNROLL
+    for (int i = 0; i < THREAD_TILE_M; i++) {
+        const int r = ROW_AT(first_m, i);
+        if (r < rows) {
+            UNROLL
+            for (int j = 0; j < THREAD_TILE_N; j += C_VECTOR) {
+                const int q = COLUMN_AT(first_n, j);
+                store_part(part + (wide) r * ld + q, acc[i] + j, C_VECTOR, columns - q, one);
             }
         }
     }
@@ -197,10 +217,10 @@ DEVICE_FN void store_all(GLOBAL real *c, real acc[THREAD_TILE_M][THREAD_TILE_N],
 // touch PIECE_N times the lines that it fills. So a warp's threads hand their columns on
 // through `scratch`, a row at a time, and neighbours store neighbouring columns. With two
 // rows of scratch one is written while the other may still be read.
-DEVICE_FN void store_side_by_side(GLOBAL real *c, SHARED_PTR real *scratch, bool two_rows,
+DEVICE_FN void store_side_by_side(GLOBAL result *c, SHARED_PTR real *scratch, bool two_rows,
                                   real acc[THREAD_TILE_M][THREAD_TILE_N], int ldc, int rows,
                                   int columns, int first_m, int first_n, real alpha,
-                                  real beta, const GLOBAL real *bias)
+                                  real beta, const GLOBAL result *bias)
 {
     enum { ACROSS = WARP_N * THREAD_TILE_N };
     const int lane = (unsigned) THREAD_X % WARP_SIZE;
@@ -230,7 +250,7 @@ DEVICE_FN void store_side_by_side(GLOBAL real *c, SHARED_PTR real *scratch, bool
             const real x = row[at];
             if (r < rows && q < columns)
                 store(c + (wide) r * ldc + q, &x, 1, 1, false, 1, beta,
-                      bias_of(bias, r, q), true);
+                      bias_of(bias, r, q));
         }
         if (!two_rows)
             MEET();
@@ -240,10 +260,10 @@ DEVICE_FN void store_side_by_side(GLOBAL real *c, SHARED_PTR real *scratch, bool
 // The sums of a job: to C, where its part begins, or, of a split of k, to the workspace.
 // `scratch` has room for so many elements; it and they are free once all threads are
 // here.
-DEVICE_FN void store_job(const struct job *job, GLOBAL real *c, GLOBAL real *workspace,
+DEVICE_FN void store_job(const struct job *job, GLOBAL result *c, GLOBAL real *workspace,
                          SHARED_PTR real *scratch, int room, real acc[THREAD_TILE_M][THREAD_TILE_N],
                          int m, int n, int ldc, int first_m, int first_n, real alpha,
-                         real beta, const GLOBAL real *bias)
+                         real beta, const GLOBAL result *bias)
 {
     const int row = job->row, column = job->column, rows = m - row;
     // 1, which the compiler cannot know: what is stored in vectors stands in registers
@@ -253,15 +273,14 @@ DEVICE_FN void store_job(const struct job *job, GLOBAL real *c, GLOBAL real *wor
 
     bias = bias_of(bias, row, column);
     if (SPLIT_K > 1)
-        store_all(partial_at(workspace, m, n, row, column), acc, partial_ld(n), rows,
-                  partial_ld(n) - column, first_m, first_n, true, one, 0, 0, false);
+        store_parts(partial_at(workspace, m, n, row, column), acc, partial_ld(n), rows,
+                    partial_ld(n) - column, first_m, first_n, one);
     else if (TILE_SCHEDULER == STREAM_K && job->part >= 0)
-        store_all(part_of_segment(workspace, BLOCK_X, job->part), acc, TILE_N, TILE_M, TILE_N,
-                  first_m, first_n, true, one, 0, 0, false);
+        store_parts(part_of_segment(workspace, BLOCK_X, job->part), acc, TILE_N, TILE_M, TILE_N,
+                    first_m, first_n, one);
     else if (SIDE_BY_SIDE && room >= ROW_OF_ACC)
         store_side_by_side(c, scratch, room >= 2 * ROW_OF_ACC, acc, ldc, rows,
                            n - column, first_m, first_n, alpha, beta, bias);
     else
-        store_all(c, acc, ldc, rows, n - column, first_m, first_n, ALIGNED, alpha, beta,
-                  bias, true);
+        store_all(c, acc, ldc, rows, n - column, first_m, first_n, alpha, beta, bias);
 }

@@ -1,4 +1,5 @@
-// simt - C = alpha*A*B + beta*C for any device, by ordinary FMAs.
+// simt - C = alpha*A*B + beta*C for any device, by ordinary FMAs. Elements of 16 and 8 bits
+// become real numbers on their way to shared memory.
 //
 // One block computes a TILE_M x TILE_N tile of C. Tiles of A and B, TILE_K deep, pass
 // through registers into shared memory, both stored k-major, while the tiles before them
@@ -186,7 +187,7 @@ DEVICE_FN int distance(unsigned tid, int j, OPERAND)
 // Point at the vectors that this thread carries. Lines past the matrix's edge are read
 // from its last line or vector, if it ends with a whole one: what they give is never
 // stored.
-DEVICE_FN void aim(const GLOBAL real **from, const GLOBAL real *matrix, int ld, int lines,
+DEVICE_FN void aim(const GLOBAL element **from, const GLOBAL element *matrix, int ld, int lines,
                    unsigned tid, OPERAND)
 {
     UNROLL
@@ -203,7 +204,7 @@ DEVICE_FN void aim(const GLOBAL real **from, const GLOBAL real *matrix, int ld, 
 
 // Read this thread's part of a tile into registers and go on to the next tile. `left` of
 // the matrix's depth and `lines` of its lines are left; what lies behind counts as 0.
-DEVICE_FN void fetch(real *to, const GLOBAL real **from, int ld, int lines, int left,
+DEVICE_FN void fetch(element *to, const GLOBAL element **from, int ld, int lines, int left,
                      unsigned tid, OPERAND)
 {
     const bool whole = left >= TILE_K && (turn || lines >= tile || lines % vector == 0);
@@ -213,7 +214,7 @@ DEVICE_FN void fetch(real *to, const GLOBAL real **from, int ld, int lines, int 
         if (!carries(tid, j, THREADS, tile * TILE_K / vector))
             continue;
         if (whole) {
-            read_global(to + j * vector, from[j], vector, ALIGNED);
+            READ_GLOBAL(element, to + j * vector, from[j], vector, ALIGNED);
             continue;
         }
         const int lines_left = lines - vector_line(tid, j, SAME);
@@ -229,21 +230,26 @@ DEVICE_FN void fetch(real *to, const GLOBAL real **from, int ld, int lines, int 
         from[j] += turn ? TILE_K : (wide) TILE_K * ld;
 }
 
-// Write what was fetched to shared memory, the first vector to `to`.
-DEVICE_FN void deposit(SHARED_PTR real *to, const real *from, unsigned tid, OPERAND)
+// Write what was fetched to shared memory, the first vector to `to`. Only here are elements
+// looked at, so that they are on their way while the tile before them is multiplied.
+DEVICE_FN void deposit(SHARED_PTR real *to, const element *from, unsigned tid, OPERAND)
 {
     UNROLL
     for (int j = 0; j < loads; j++) {
         SHARED_PTR real *at = to + distance(tid, j, SAME);
+        real x[MAX_VECTOR];
         if (!carries(tid, j, THREADS, tile * TILE_K / vector))
             continue;
+        UNROLL
+        for (int e = 0; e < vector; e++)
+            x[e] = to_real(from[j * vector + e]);
         if (!turn) {
-            write_shared(at, from + j * vector, vector);
+            write_shared(at, x, vector);
             continue;
         }
         UNROLL
         for (int e = 0; e < vector; e++)
-            at[e * length] = from[j * vector + e];
+            at[e * length] = x[e];
     }
 }
 
@@ -277,15 +283,15 @@ DEVICE_FN void multiply(real acc[THREAD_TILE_M][THREAD_TILE_N],
 KERNEL BLOCK_SIZE_RESIDENT(THREADS, 1, MIN_BLOCKS)
 void mmt_gemm(int m, int n, int k, real alpha, real beta,
               const GLOBAL real *scalars, wide scalars_start,
-              const GLOBAL real *a, wide a_start, int lda, wide a_stride,
-              const GLOBAL real *b, wide b_start, int ldb, wide b_stride,
-              GLOBAL real *c, wide c_start, int ldc, wide c_stride,
+              const GLOBAL element *a, wide a_start, int lda, wide a_stride,
+              const GLOBAL element *b, wide b_start, int ldb, wide b_stride,
+              GLOBAL result *c, wide c_start, int ldc, wide c_stride,
               GLOBAL real *workspace, wide workspace_start,
-              const GLOBAL real *bias, wide bias_start)
+              const GLOBAL result *bias, wide bias_start)
 {
     SHARED_POOL(real, shared, SPACE);
-    const GLOBAL real *from_a[LOADS_A], *from_b[LOADS_B];
-    real next_a[LOADS_A * A_VECTOR], next_b[LOADS_B * B_VECTOR];
+    const GLOBAL element *from_a[LOADS_A], *from_b[LOADS_B];
+    element next_a[LOADS_A * A_VECTOR], next_b[LOADS_B * B_VECTOR];
     real now_a[REGISTER_STAGES][THREAD_TILE_M], now_b[REGISTER_STAGES][THREAD_TILE_N];
     real acc[THREAD_TILE_M][THREAD_TILE_N];
 
@@ -306,7 +312,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     NO_UNROLL
     for (int turn = 0; find_job(turn, m, n, k, &job); turn++) {
         const int rows = m - job.row, columns = n - job.column, depth = job.end - job.begin;
-        GLOBAL real *to = c + start_of_c(c_start + BLOCK_Z * c_stride, ldc, &job);
+        GLOBAL result *to = c + start_of_c(c_start + BLOCK_Z * c_stride, ldc, &job);
 
         start_acc(acc);
         aim(from_a, a + start_of_a(a_start + BLOCK_Z * a_stride, lda, &job), lda, rows,

@@ -18,7 +18,8 @@
 // halves the accumulators that a thread still has. The long operand lies along k, and then
 // neighbouring threads are neighbours along k; or across it, and then they are neighbours
 // along the long side. A thread's piece of it is multiplied slice by slice, and each
-// slice makes room for the same one of the next piece: memory always has a request.
+// slice makes room for the same one of the next piece: memory always has a request. Elements
+// of 16 and 8 bits become real numbers as they are multiplied, and as they are staged.
 //
 // Launch: mmt_gemm, grid (long tiles x short tiles, splits of k that are not empty, batch);
 //         add_parts, grid (ceil(m*n * sharers / ADD_THREADS), 1, batch), where k has several,
@@ -124,11 +125,11 @@
 #define EXCHANGED (THREADS_K > 1 ? MOST_KEPT * THREADS : 0)
 #define POOL      (STAGED > EXCHANGED ? STAGED : EXCHANGED)
 
-#define PASTE_(a, b)           a##b
-#define PASTE(a, b)            PASTE_(a, b)
-#define LOAD1(space, to, from) (*(to) = *(from))
-#define LOAD_WIDE(to, from)    PASTE(LOAD, WIDE)(GLOBAL, to, from)
-#define LOAD_STAGED(to, from)  PASTE(LOAD, WIDE_K)(SHARED_PTR, to, from)
+#define PASTE_(a, b)                 a##b
+#define PASTE(a, b)                  PASTE_(a, b)
+#define LOAD1(space, type, to, from) (*(to) = *(from))
+#define LOAD_WIDE(to, from)          PASTE(LOAD, WIDE)(GLOBAL, element, to, from)
+#define LOAD_STAGED(to, from)        PASTE(LOAD, WIDE_K)(SHARED_PTR, real, to, from)
 
 #if THREAD_TILE_K % VECTOR || (!ALONG_K && THREAD_TILE_LONG % VECTOR)
 #error "a thread's piece must consist of whole vectors"
@@ -157,7 +158,7 @@ DEVICE_FN wide part_of(int k)
 
 // The slice of a thread's piece that begins at step `slice`, WIDE_K steps deep, of the
 // block's piece that begins at x and lies within the matrix.
-DEVICE_FN void load_slice(real *piece, int slice, const GLOBAL real *x, int ld)
+DEVICE_FN void load_slice(element *piece, int slice, const GLOBAL element *x, int ld)
 {
     const int l = THREAD_LONG, t = THREAD_K;
 #if ALONG_K
@@ -176,7 +177,7 @@ DEVICE_FN void load_slice(real *piece, int slice, const GLOBAL real *x, int ld)
 
 // The same where only `length` elements exist along the long side and `depth` along k;
 // the others are 0.
-DEVICE_FN void load_edge(real *piece, int slice, const GLOBAL real *x, int ld, int length,
+DEVICE_FN void load_edge(element *piece, int slice, const GLOBAL element *x, int ld, int length,
                          int depth)
 {
     UNROLL
@@ -185,7 +186,7 @@ DEVICE_FN void load_edge(real *piece, int slice, const GLOBAL real *x, int ld, i
         for (int i = 0; i < THREAD_TILE_LONG; i += WIDE_LONG) {
             const int l = LONG_AT(THREAD_LONG, i), t = K_AT(THREAD_K, p);
             const wide at = ALONG_K ? (wide) l * ld + t : (wide) t * ld + l;
-            real *to = piece + PIECE_AT(i, p);
+            element *to = piece + PIECE_AT(i, p);
             if (l + WIDE_LONG <= length && t + (ALONG_K ? WIDE : 1) <= depth)
                 LOAD_WIDE(to, x + at);
             else
@@ -193,11 +194,11 @@ DEVICE_FN void load_edge(real *piece, int slice, const GLOBAL real *x, int ld, i
                 for (int e = 0; e < WIDE; e++)
                     to[e] = (ALONG_K ? l < length && t + e < depth
                                      : l + e < length && t < depth)
-                                ? x[at + e] : (real) 0;
+                                ? x[at + e] : (element) 0;
         }
 }
 
-DEVICE_FN void load(real *piece, int slice, const GLOBAL real *x, int ld, int length,
+DEVICE_FN void load(element *piece, int slice, const GLOBAL element *x, int ld, int length,
                     int depth)
 {
     if (length >= TILE_LONG && depth >= STEP_K)
@@ -208,30 +209,31 @@ DEVICE_FN void load(real *piece, int slice, const GLOBAL real *x, int ld, int le
 
 // Copy the short operand's next steps, of which `depth` exist; the others are 0. Loads go
 // out BATCH at a time; neighbouring threads are neighbours in memory.
-DEVICE_FN void stage(SHARED_PTR real *staged, const GLOBAL real *x, int ld, int width,
+DEVICE_FN void stage(SHARED_PTR real *staged, const GLOBAL element *x, int ld, int width,
                      int depth)
 {
     const int steps = depth >= TILE_K ? TILE_K : (depth - 1) / GRAIN * GRAIN + GRAIN;
 
     NO_UNROLL
     for (int first = THREAD_X; first < THREAD_TILE_SHORT * steps; first += BATCH * THREADS) {
-        real batch[BATCH];
+        element batch[BATCH];
         UNROLL
         for (int i = 0; i < BATCH; i++) {
             const int s = SHORT_OF(first + i * THREADS), p = K_OF(first + i * THREADS);
             const wide at = SHORT_ALONG_K ? (wide) s * ld + p : (wide) p * ld + s;
-            batch[i] = s < width && p < depth ? x[at] : (real) 0;
+            batch[i] = s < width && p < depth ? x[at] : (element) 0;
         }
         UNROLL
         for (int i = 0; i < BATCH; i++)
             if (first + i * THREADS < THREAD_TILE_SHORT * steps)
                 staged[SHORT_OF(first + i * THREADS) * LINE + K_OF(first + i * THREADS)] =
-                    batch[i];
+                    to_real(batch[i]);
     }
 }
 
-// Add a slice's products with the staged columns to the thread's sums.
-DEVICE_FN void multiply(real *acc, const real *piece, int slice,
+// Add a slice's products with the staged columns to the thread's sums. Only here are its
+// elements looked at.
+DEVICE_FN void multiply(real *acc, const element *piece, int slice,
                         const SHARED_PTR real *staged)
 {
     UNROLL
@@ -242,7 +244,7 @@ DEVICE_FN void multiply(real *acc, const real *piece, int slice,
         for (int e = 0; e < WIDE_K; e++)
             UNROLL
             for (int i = 0; i < THREAD_TILE_LONG; i++)
-                acc[ACC_AT(i, s)] = MULTIPLY_ADD(piece[PIECE_AT(i, slice + e)], x[e],
+                acc[ACC_AT(i, s)] = MULTIPLY_ADD(to_real(piece[PIECE_AT(i, slice + e)]), x[e],
                                                  acc[ACC_AT(i, s)]);
     }
 }
@@ -274,17 +276,18 @@ DEVICE_FN int add_up(real *acc, SHARED_PTR real *pool)
 }
 
 // beta = 0 never reads C.
-DEVICE_FN void store(GLOBAL real *c, real alpha, real acc, real beta)
+DEVICE_FN void store(GLOBAL result *c, real alpha, real acc, real beta)
 {
-    *c = beta == 0 ? alpha * acc : MULTIPLY_ADD(beta, *c, alpha * acc);
+    *c = to_result(beta == 0 ? alpha * acc
+                             : MULTIPLY_ADD(beta, from_result(*c), alpha * acc));
 }
 
 KERNEL BLOCK_SIZE_RESIDENT(THREADS, 1, MIN_BLOCKS)
 void mmt_gemm(int m, int n, int k, real alpha, real beta,
               const GLOBAL real *scalars, wide scalars_start,
-              const GLOBAL real *a, wide a_start, int lda, wide a_stride,
-              const GLOBAL real *b, wide b_start, int ldb, wide b_stride,
-              GLOBAL real *c, wide c_start, int ldc, wide c_stride,
+              const GLOBAL element *a, wide a_start, int lda, wide a_stride,
+              const GLOBAL element *b, wide b_start, int ldb, wide b_stride,
+              GLOBAL result *c, wide c_start, int ldc, wide c_stride,
               GLOBAL real *workspace, wide workspace_start)
 {
     SHARED_POOL(real, pool, POOL);
@@ -294,7 +297,8 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     const int own_long = (tiles > 1 ? BLOCK_X / tiles : BLOCK_X) * TILE_LONG;
     const int tile_long = begin_inside(own_long, length);
     const int tile_short = tiles > 1 ? BLOCK_X % tiles * THREAD_TILE_SHORT : 0;
-    real acc[ACCUMULATORS] = { 0 }, piece[PIECE];
+    real acc[ACCUMULATORS] = { 0 };
+    element piece[PIECE];
 
     PDL_TRIGGER();
     PDL_WAIT();
@@ -313,10 +317,10 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     const int ld_short = rows_short ? lda : ldb;
     const wide step_long = ALONG_K ? 1 : ld_long;
     const wide step_short = SHORT_ALONG_K ? 1 : ld_short;
-    const GLOBAL real *x = (rows_short ? b : a) + first * step_long
-                           + (wide) tile_long * (ALONG_K ? ld_long : 1);
-    const GLOBAL real *y = (rows_short ? a : b) + first * step_short
-                           + (wide) tile_short * (SHORT_ALONG_K ? ld_short : 1);
+    const GLOBAL element *x = (rows_short ? b : a) + first * step_long
+                              + (wide) tile_long * (ALONG_K ? ld_long : 1);
+    const GLOBAL element *y = (rows_short ? a : b) + first * step_short
+                              + (wide) tile_short * (SHORT_ALONG_K ? ld_short : 1);
 
     UNROLL
     for (int slice = 0; slice < THREAD_TILE_K; slice += WIDE_K)
@@ -364,7 +368,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
 KERNEL BLOCK_SIZE(ADD_THREADS, 1)
 void add_parts(int m, int n, int parts, real alpha, real beta,
                const GLOBAL real *scalars, wide scalars_start,
-               GLOBAL real *c, wide c_start, int ldc, wide c_stride,
+               GLOBAL result *c, wide c_start, int ldc, wide c_stride,
                const GLOBAL real *workspace, wide workspace_start)
 {
     SHARED real others[ADD_THREADS];

@@ -4,7 +4,8 @@
 // teams for MATRICES neighbouring products of the batch. Where a tile is as deep as the
 // matrix, all that a block needs is on its way at once, and it waits but once. A team has
 // TURNS such products after each other; with AHEAD the tiles of the next are on their way
-// while those of this one are multiplied:
+// while those of this one are multiplied. Elements of 16 and 8 bits become real numbers as
+// they enter shared memory:
 //
 //   one team:               TILE_N
 //                         +--------+   Both operands lie in shared memory as they lie in
@@ -131,12 +132,12 @@
 
 #define PASTE_(a, b)            a##b
 #define PASTE(a, b)             PASTE_(a, b)
-#define LOAD1(space, to, from)  (*(to) = *(from))
-#define STORE1(space, to, from) (*(to) = *(from))
+#define LOAD1(space, type, to, from)  (*(to) = *(from))
+#define STORE1(space, type, to, from) (*(to) = *(from))
 
 // A thread's part of a tile that lies within the matrix. Where rows that it reads are equally
 // far apart, so are the addresses.
-DEVICE_FN void fetch(real *part, int rows, int length, const GLOBAL real *from, int ld)
+DEVICE_FN void fetch(element *part, int rows, int length, const GLOBAL element *from, int ld)
 {
     const int run = length / WIDE, apart = TEAM % run == 0 ? TEAM / run : 0;
     const wide stride = (wide) apart * ld;
@@ -148,13 +149,13 @@ DEVICE_FN void fetch(real *part, int rows, int length, const GLOBAL real *from, 
         const int row = of_run(THREAD_X, i, TEAM, run);
         const int column = in_run(THREAD_X, i, TEAM, run) * WIDE;
         if (carries(THREAD_X, i, TEAM, rows * run))
-            PASTE(LOAD, WIDE)(GLOBAL, part + i * WIDE,
+            PASTE(LOAD, WIDE)(GLOBAL, element, part + i * WIDE,
                               from + (apart ? i * stride : (wide) row * ld) + column);
     }
 }
 
-// The same on its way to shared memory.
-DEVICE_FN void put(SHARED_PTR real *to, int line, int rows, int length, const real *part)
+// The same on its way to shared memory. Only here are elements looked at.
+DEVICE_FN void put(SHARED_PTR real *to, int line, int rows, int length, const element *part)
 {
     const int run = length / WIDE;
 
@@ -162,21 +163,25 @@ DEVICE_FN void put(SHARED_PTR real *to, int line, int rows, int length, const re
     for (int i = 0; i < PART(rows * length) / WIDE; i++) {
         const int row = of_run(THREAD_X, i, TEAM, run);
         const int column = in_run(THREAD_X, i, TEAM, run) * WIDE;
+        real x[WIDE];
+        UNROLL
+        for (int e = 0; e < WIDE; e++)
+            x[e] = to_real(part[i * WIDE + e]);
         if (carries(THREAD_X, i, TEAM, rows * run))
-            PASTE(STORE, WIDE)(SHARED_PTR, to + row * line + column, part + i * WIDE);
+            PASTE(STORE, WIDE)(SHARED_PTR, real, to + row * line + column, x);
     }
 }
 
 // A tile of which only so many rows and columns exist; the others are 0.
 DEVICE_FN void copy_edge(SHARED_PTR real *to, int line, int rows, int length,
-                         const GLOBAL real *from, int ld, int rows_left, int length_left)
+                         const GLOBAL element *from, int ld, int rows_left, int length_left)
 {
 #pragma unroll 8
     for (int first = 0; first < rows * length; first += TEAM) {
         const int e = first + THREAD_X, i = e / length, j = e % length;
         if (first + TEAM <= rows * length || e < rows * length)
             to[i * line + j] =
-                i < rows_left && j < length_left ? from[(wide) i * ld + j] : (real) 0;
+                i < rows_left && j < length_left ? to_real(from[(wide) i * ld + j]) : 0;
     }
 }
 
@@ -188,13 +193,13 @@ DEVICE_FN void load_a(real fragment[STEP][THREAD_TILE_M], const SHARED_PTR real 
     for (int p = 0; p < STEP; p++)
         UNROLL
         for (int i = 0; i < THREAD_TILE_M; i += WIDE_A)
-            PASTE(LOAD, WIDE_A)(SHARED_PTR, &fragment[p][i],
+            PASTE(LOAD, WIDE_A)(SHARED_PTR, real, &fragment[p][i],
                                 tile + (k + p) * LINE_A + FIRST_ROW + ROWS_ON(i));
 #else
     UNROLL
     for (int i = 0; i < THREAD_TILE_M; i++) {
         real part[STEP];
-        PASTE(LOAD, WIDE_A)(SHARED_PTR, part,
+        PASTE(LOAD, WIDE_A)(SHARED_PTR, real, part,
                             tile + (FIRST_ROW + ROWS_ON(i)) * LINE_A + k);
         UNROLL
         for (int p = 0; p < STEP; p++)
@@ -210,7 +215,7 @@ DEVICE_FN void load_b(real fragment[STEP][THREAD_TILE_N], const SHARED_PTR real 
     UNROLL
     for (int j = 0; j < THREAD_TILE_N; j++) {
         real part[STEP];
-        PASTE(LOAD, WIDE_B)(SHARED_PTR, part,
+        PASTE(LOAD, WIDE_B)(SHARED_PTR, real, part,
                             tile + (FIRST_COLUMN + COLUMNS_ON(j)) * LINE_B + k);
         UNROLL
         for (int p = 0; p < STEP; p++)
@@ -221,7 +226,7 @@ DEVICE_FN void load_b(real fragment[STEP][THREAD_TILE_N], const SHARED_PTR real 
     for (int p = 0; p < STEP; p++)
         UNROLL
         for (int j = 0; j < THREAD_TILE_N; j += WIDE_B)
-            PASTE(LOAD, WIDE_B)(SHARED_PTR, &fragment[p][j],
+            PASTE(LOAD, WIDE_B)(SHARED_PTR, real, &fragment[p][j],
                                 tile + (k + p) * LINE_B + FIRST_COLUMN + COLUMNS_ON(j));
 #endif
 }
@@ -248,34 +253,35 @@ DEVICE_FN void multiply(real acc[THREAD_TILE_M][THREAD_TILE_N], const SHARED_PTR
     }
 }
 
-DEVICE_FN real scaled(real alpha, real acc, real beta, real old)
+DEVICE_FN result scaled(real alpha, real acc, real beta, result old)
 {
-    return beta == 0 ? alpha * acc : MULTIPLY_ADD(beta, old, alpha * acc);
+    return to_result(beta == 0 ? alpha * acc
+                               : MULTIPLY_ADD(beta, from_result(old), alpha * acc));
 }
 
 // A group of C, of which `count` elements exist. beta = 0 never reads C.
-DEVICE_FN void store(GLOBAL real *c, real alpha, const real *acc, real beta, int count)
+DEVICE_FN void store(GLOBAL result *c, real alpha, const real *acc, real beta, int count)
 {
-    real group[WIDE_C] = { 0 };
+    result group[WIDE_C] = { 0 };
 
     if (count >= WIDE_C) {
         if (beta != 0)
-            PASTE(LOAD, WIDE_C)(GLOBAL, group, c);
+            PASTE(LOAD, WIDE_C)(GLOBAL, result, group, c);
         UNROLL
         for (int e = 0; e < WIDE_C; e++)
             group[e] = scaled(alpha, acc[e], beta, group[e]);
-        PASTE(STORE, WIDE_C)(GLOBAL, c, group);
+        PASTE(STORE, WIDE_C)(GLOBAL, result, c, group);
     } else {
         UNROLL
         for (int e = 0; e < WIDE_C; e++)
             if (e < count)
-                c[e] = scaled(alpha, acc[e], beta, beta == 0 ? (real) 0 : c[e]);
+                c[e] = scaled(alpha, acc[e], beta, beta == 0 ? (result) 0 : c[e]);
     }
 }
 
 // A thread's sums; `c` is the tile's first element. `inside`: all of the tile exists, else
 // so many of its rows and columns.
-DEVICE_FN void store_tile(GLOBAL real *c, int ldc, real alpha,
+DEVICE_FN void store_tile(GLOBAL result *c, int ldc, real alpha,
                           real acc[THREAD_TILE_M][THREAD_TILE_N],
                           real beta, bool inside, int rows, int columns)
 {
@@ -293,9 +299,9 @@ DEVICE_FN void store_tile(GLOBAL real *c, int ldc, real alpha,
 KERNEL BLOCK_SIZE_RESIDENT(TEAM, MATRICES, MIN_BLOCKS)
 void mmt_gemm(int m, int n, int k, real alpha, real beta,
               const GLOBAL real *scalars, wide scalars_start,
-              const GLOBAL real *a, wide a_start, int lda, wide a_stride,
-              const GLOBAL real *b, wide b_start, int ldb, wide b_stride,
-              GLOBAL real *c, wide c_start, int ldc, wide c_stride, int batch)
+              const GLOBAL element *a, wide a_start, int lda, wide a_stride,
+              const GLOBAL element *b, wide b_start, int ldb, wide b_stride,
+              GLOBAL result *c, wide c_start, int ldc, wide c_stride, int batch)
 {
     SHARED_POOL(real, pool, MATRICES * (SIZE_A + SIZE_B));
     SHARED_PTR real *tile_a = pool + THREAD_Y * (SIZE_A + SIZE_B);
@@ -304,7 +310,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     const int row = BLOCK_X / tiles_n * TILE_M, column = BLOCK_X % tiles_n * TILE_N;
     const bool whole = m - row >= TILE_M && n - column >= TILE_N;
     wide matrix = (wide) BLOCK_Z * (TURNS * MATRICES) + THREAD_Y;
-    real part_a[PART_A], part_b[PART_B];
+    element part_a[PART_A], part_b[PART_B];
 
     PDL_TRIGGER();
     PDL_WAIT();
@@ -327,7 +333,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         const int rows = matrix < batch ? m - row : 0;
         const int columns = matrix < batch ? n - column : 0;
         const bool inside = whole && matrix < batch;
-        const GLOBAL real *from_a = a, *from_b = b;
+        const GLOBAL element *from_a = a, *from_b = b;
         real acc[THREAD_TILE_M][THREAD_TILE_N] = { { 0 } };
 
         matrix += MATRICES;

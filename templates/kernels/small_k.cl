@@ -4,7 +4,8 @@
 // who writes what: neighbouring threads write neighbouring columns, whole lines of memory at a
 // time, wherever rows begin. A block computes a tile of C from stripes of A and B in shared
 // memory, of TILE_K steps of k, few enough that many blocks fit on a multiprocessor: while some
-// wait for their stripes, others write.
+// wait for their stripes, others write. Elements of 16 and 8 bits become real numbers on their
+// way to shared memory.
 //
 //                         TILE_N = THREADS_N * THREAD_TILE_N
 //                        [  B  ]  TILE_K
@@ -68,7 +69,7 @@ DEVICE_FN int column_of(int thread, int j)
 // Where the block's part of a stripe begins, its lines and steps that are inside, and whether the
 // steps of a line lie side by side.
 typedef struct stripe {
-    const GLOBAL real *from;
+    const GLOBAL element *from;
     int ld, lines, steps;
     bool along_k;
 } stripe;
@@ -81,7 +82,7 @@ typedef struct stripe {
 
 // A thread's share of a stripe of at most so many lines: all is read before any is written, so that
 // reads do not wait for each other. Lines that are outside are 0.
-DEVICE_FN void fetch(real *share, stripe s, int most)
+DEVICE_FN void fetch(element *share, stripe s, int most)
 {
     UNROLL
     for (int i = 0; i < SHARE(most); i++) {
@@ -92,12 +93,13 @@ DEVICE_FN void fetch(real *share, stripe s, int most)
     }
 }
 
-DEVICE_FN void put(SHARED_PTR real *to, const real *share, stripe s, int most)
+DEVICE_FN void put(SHARED_PTR real *to, const element *share, stripe s, int most)
 {
     UNROLL
     for (int i = 0; i < SHARE(most); i++)
         if (most * TILE_K % THREADS == 0 || IN_STRIPE(i) < most * TILE_K)
-            to[STEP_OF(IN_STRIPE(i), most) * PITCH(most) + LINE_OF(IN_STRIPE(i), most)] = share[i];
+            to[STEP_OF(IN_STRIPE(i), most) * PITCH(most) + LINE_OF(IN_STRIPE(i), most)] =
+                to_real(share[i]);
 }
 
 // So many elements that stand side by side.
@@ -108,9 +110,9 @@ DEVICE_FN void read_shared(real *to, const SHARED_PTR real *from, int count)
         if (count - e < 2)
             to[e] = from[e];
         else if (MAX_VECTOR == 2 || count - e < 4)
-            LOAD2(SHARED_PTR, to + e, from + e);
+            LOAD2(SHARED_PTR, real, to + e, from + e);
         else
-            LOAD4(SHARED_PTR, to + e, from + e);
+            LOAD4(SHARED_PTR, real, to + e, from + e);
 }
 
 DEVICE_FN void multiply_step(real acc[THREAD_TILE_M][THREAD_TILE_N], const SHARED_PTR real *a,
@@ -132,10 +134,10 @@ DEVICE_FN void multiply_step(real acc[THREAD_TILE_M][THREAD_TILE_N], const SHARE
 KERNEL BLOCK_SIZE(THREADS, 1)
 void mmt_gemm(int m, int n, int k, real alpha, real beta,
               const GLOBAL real *scalars, wide scalars_start,
-              const GLOBAL real *a, wide a_start, int lda, wide a_stride,
-              const GLOBAL real *b, wide b_start, int ldb, wide b_stride,
-              GLOBAL real *c, wide c_start, int ldc, wide c_stride,
-              const GLOBAL real *bias, wide bias_start)
+              const GLOBAL element *a, wide a_start, int lda, wide a_stride,
+              const GLOBAL element *b, wide b_start, int ldb, wide b_stride,
+              GLOBAL result *c, wide c_start, int ldc, wide c_stride,
+              const GLOBAL result *bias, wide bias_start)
 {
     SHARED_POOL(real, stripes, TILE_K * (PITCH(TILE_M) + PITCH(TILE_N)));
     SHARED_PTR real *lines_a = stripes, *lines_b = stripes + TILE_K * PITCH(TILE_M);
@@ -167,7 +169,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
                               !TRANS_A };
         const stripe of_b = { b + depth * (TRANS_B ? (wide) 1 : ldb), ldb, n - column, steps,
                               TRANS_B };
-        real share_a[SHARE(TILE_M)], share_b[SHARE(TILE_N)];
+        element share_a[SHARE(TILE_M)], share_b[SHARE(TILE_N)];
 
         fetch(share_a, of_a, TILE_M);
         fetch(share_b, of_b, TILE_N);
@@ -189,7 +191,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
             for (int j = 0; j < THREAD_TILE_N; j += WIDE) {
                 const int q = column_of(across, j);
                 store(c + (wide) (down + i) * ldc + q, acc[i] + j, WIDE, n - column - q, ALIGNED,
-                      alpha, beta, bias_of(bias + bias_start, row + down + i, column + q), true);
+                      alpha, beta, bias_of(bias + bias_start, row + down + i, column + q));
             }
         }
     }

@@ -118,7 +118,7 @@ DEVICE_FN void add_segments(const GLOBAL real *workspace, int b, int end, int sp
         for (int i = 0; i < AT_ONCE; i++) {
             if (b + i < end && (steps >= (wide) STAY ||
                                 segment_start(b + i, steps) < segment_start(b + i + 1, steps)))
-                read_global(more[i],
+                READ_GLOBAL(real, more[i],
                             part_of_segment((GLOBAL real *) workspace, b + i, b + i == split) + at,
                             MAX_VECTOR, true);
         }
@@ -133,9 +133,9 @@ DEVICE_FN void add_segments(const GLOBAL real *workspace, int b, int end, int sp
 KERNEL BLOCK_SIZE(ADDERS_X, ADDERS_Y)
 void mmt_reduce_stream_k(int m, int n, int k, real alpha, real beta,
                   const GLOBAL real *scalars, wide scalars_start,
-                  GLOBAL real *c, wide c_start, int ldc, wide c_stride,
+                  GLOBAL result *c, wide c_start, int ldc, wide c_stride,
                   const GLOBAL real *workspace, wide workspace_start,
-                  const GLOBAL real *bias, wide bias_start)
+                  const GLOBAL result *bias, wide bias_start)
 {
     SHARED real others[ADDERS_Y][MAX_VECTOR][ADDERS_X];
 
@@ -193,12 +193,12 @@ void mmt_reduce_stream_k(int m, int n, int k, real alpha, real beta,
                         acc[e] += others[other][e][x];
                 BARRIER();
             }
-            GLOBAL real *to = c + c_start + BLOCK_Z * c_stride + (wide) row * ldc + column;
+            GLOBAL result *to = c + c_start + BLOCK_Z * c_stride + (wide) row * ldc + column;
             if (inside && y == 0) {
                 UNROLL
                 for (int e = 0; e < MAX_VECTOR; e += C_VECTOR)
                     store(to + e, acc + e, C_VECTOR, n - column - e, ALIGNED, alpha, beta,
-                          bias_of(bias + bias_start, row, column + e), true);
+                          bias_of(bias + bias_start, row, column + e));
             }
         }
     }

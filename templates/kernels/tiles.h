@@ -9,54 +9,76 @@
 #ifndef C_VECTOR
 #define C_VECTOR MAX_VECTOR   // elements of C per store to global memory
 #endif
-// `vector` elements; `aligned`: they stand at a multiple of their size.
-DEVICE_FN void read_global(real *to, const GLOBAL real *from, int vector, bool aligned)
-{
-    if (aligned && vector == 4) {
-        LOAD4(GLOBAL, to, from);
-    } else if (aligned && vector == 2) {
-        LOAD2(GLOBAL, to, from);
-    } else {
-        UNROLL
-        for (int e = 0; e < vector; e++)
-            to[e] = from[e];
-    }
-}
+
+// `vector` elements, results or sums, as they are stored; `aligned`: they stand at a multiple of
+// their size.
+#define READ_GLOBAL(type, to, from, vector, aligned)    \
+    do {                                                \
+        if ((aligned) && (vector) == 4) {               \
+            LOAD4(GLOBAL, type, to, from);              \
+        } else if ((aligned) && (vector) == 2) {        \
+            LOAD2(GLOBAL, type, to, from);              \
+        } else {                                        \
+            UNROLL                                      \
+            for (int e_ = 0; e_ < (vector); e_++)       \
+                (to)[e_] = (from)[e_];                  \
+        }                                               \
+    } while (0)
 
 // Store `vector` neighbouring elements of a row of C, of which `count` are in the matrix.
-// `last`: they are no sums of a split of k, so bias and activation follow.
-DEVICE_FN void store(GLOBAL real *c, const real *acc, int vector, int count, bool aligned,
-                     real alpha, real beta, const GLOBAL real *bias, bool last)
+DEVICE_FN void store(GLOBAL result *c, const real *acc, int vector, int count, bool aligned,
+                     real alpha, real beta, const GLOBAL result *bias)
 {
-    real out[MAX_VECTOR];
-
     if (aligned && vector > 1 && count >= vector) {
+        real out[MAX_VECTOR];
+        result group[MAX_VECTOR];
+
         UNROLL
         for (int e = 0; e < vector; e++)
             out[e] = alpha * acc[e];
         if (beta != 0) {
-            real old[MAX_VECTOR];
-            read_global(old, c, vector, aligned);
+            READ_GLOBAL(result, group, c, vector, aligned);
             UNROLL
             for (int e = 0; e < vector; e++)
-                out[e] += beta * old[e];
+                out[e] += beta * from_result(group[e]);
         }
         UNROLL
         for (int e = 0; e < vector; e++)
-            if (last)
-                out[e] = finish(out[e], bias_of(bias, 0, e));
+            group[e] = to_result(finish(out[e], bias_of(bias, 0, e)));
         if (vector == 4)
-            STORE4(GLOBAL, c, out);
+            STORE4(GLOBAL, result, c, group);
         else
-            STORE2(GLOBAL, c, out);
+            STORE2(GLOBAL, result, c, group);
         return;
     }
     UNROLL
     for (int e = 0; e < vector; e++)
         if (e < count) {
-            const real x = beta == 0 ? alpha * acc[e] : alpha * acc[e] + beta * c[e];
-            c[e] = last ? finish(x, bias_of(bias, 0, e)) : x;
+            const real x =
+                beta == 0 ? alpha * acc[e] : alpha * acc[e] + beta * from_result(c[e]);
+            c[e] = to_result(finish(x, bias_of(bias, 0, e)));
         }
+}
+
+// The same of a row of a part's sums, times `one`, which is 1.
+DEVICE_FN void store_part(GLOBAL real *part, const real *acc, int vector, int count, real one)
+{
+    if (vector > 1 && count >= vector) {
+        real out[MAX_VECTOR];
+
+        UNROLL
+        for (int e = 0; e < vector; e++)
+            out[e] = one * acc[e];
+        if (vector == 4)
+            STORE4(GLOBAL, real, part, out);
+        else
+            STORE2(GLOBAL, real, part, out);
+        return;
+    }
+    UNROLL
+    for (int e = 0; e < vector; e++)
+        if (e < count)
+            part[e] = one * acc[e];
 }
 
 #if SPLIT_K > 1
@@ -77,7 +99,7 @@ DEVICE_FN void add_some(real acc[MAX_VECTOR], const GLOBAL real *from, int first
     UNROLL
     for (int p = 0; p < PARTS_EACH; p++)
         if (first + p < parts)
-            read_global(more[p], from + (first + p) * apart, MAX_VECTOR, true);
+            READ_GLOBAL(real, more[p], from + (first + p) * apart, MAX_VECTOR, true);
     UNROLL
     for (int p = 0; p < PARTS_EACH; p++)
         UNROLL
@@ -88,9 +110,9 @@ DEVICE_FN void add_some(real acc[MAX_VECTOR], const GLOBAL real *from, int first
 KERNEL BLOCK_SIZE(ADDERS, 1)
 void mmt_reduce_splits(int m, int n, int parts, real alpha, real beta,
                    const GLOBAL real *scalars, wide scalars_start,
-                   GLOBAL real *c, wide c_start, int ldc, wide c_stride,
+                   GLOBAL result *c, wide c_start, int ldc, wide c_stride,
                    const GLOBAL real *workspace, wide workspace_start,
-                   const GLOBAL real *bias, wide bias_start)
+                   const GLOBAL result *bias, wide bias_start)
 {
     SHARED real others[MAX_VECTOR][ADDERS];
     int sharers = 1;
@@ -130,6 +152,6 @@ void mmt_reduce_splits(int m, int n, int parts, real alpha, real beta,
     UNROLL
     for (int e = 0; e < MAX_VECTOR; e += C_VECTOR)
         store(c + e, acc + e, C_VECTOR, n - column - e, ALIGNED, alpha, beta,
-              bias_of(bias + bias_start, row, column + e), true);
+              bias_of(bias + bias_start, row, column + e));
 }
 #endif

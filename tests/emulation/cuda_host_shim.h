@@ -1,9 +1,28 @@
-/* What CUDA has for words of 32 bits, for kernels that are compiled for a host. */
+/* What CUDA has for words of 32 bits and for short vectors, for kernels that are compiled
+ * for a host. */
 #ifndef MMT_TESTS_CUDA_HOST_SHIM_H
 #define MMT_TESTS_CUDA_HOST_SHIM_H
 
 #include <stdint.h>
 
+struct alignas(4) ushort2 {
+    unsigned short x, y;
+};
+struct alignas(8) ushort4 {
+    unsigned short x, y, z, w;
+};
+struct alignas(2) uchar2 {
+    unsigned char x, y;
+};
+struct alignas(4) uchar4 {
+    unsigned char x, y, z, w;
+};
+struct alignas(2) char2 {
+    signed char x, y;
+};
+struct alignas(4) char4 {
+    signed char x, y, z, w;
+};
 struct alignas(8) uint2 {
     unsigned x, y;
 };

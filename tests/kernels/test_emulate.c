@@ -1,7 +1,8 @@
-/* The tensor-core products of `mma` and `dmma` on the host, a block's threads taking
- * turns: every type on each generation of cards that multiplies it otherwise, all
- * transposes, both specialisations, odd sizes, split-K, the whole epilogue. Data are
- * whole numbers, so results must be exact. Faults planted into the source must be found.
+/* The tensor-core products of `mma` and `dmma`, and `simt`'s of such types, on the host,
+ * a block's threads taking turns: every type on each generation of cards that multiplies
+ * it otherwise, all transposes, both specialisations, odd sizes, split-K, the whole
+ * epilogue. Data are whole numbers, so results must be exact. Faults planted into the
+ * source must be found.
  *
  *     test_emulate [--sample]
  *     test_emulate SM CONFIGURATION      one of any CUDA template, all types
@@ -90,6 +91,18 @@ static const char store_configuration[] =
     "WARP_N=4 "
     "LANES=rows C_VECTOR=1 STAGES=3 REGISTER_STAGES=2 RASTER_GROUP=4 "
     "TILE_SCHEDULER=persistent MIN_BLOCKS=1";
+
+/* Types of 16 and 8 bits and tf32 without tensor cores, whose blocks share tiles. */
+static const char *const fma_configurations[] = {
+    "simt TILE_M=16 TILE_N=16 TILE_K=8 THREAD_TILE_M=2 THREAD_TILE_N=4 WARP_M=8 WARP_N=4 "
+    "LANES=pairs C_VECTOR=4 REGISTER_STAGES=1 FMA_ORDER=rows RASTER_GROUP=1 SPLIT_K=3 "
+    "TILE_SCHEDULER=data_parallel STAGES=1 A_VECTOR=2 B_VECTOR=4 SHARED_LAYOUT=pad "
+    "K_UNROLL=2",
+    "simt TILE_M=16 TILE_N=16 TILE_K=8 THREAD_TILE_M=4 THREAD_TILE_N=2 WARP_M=4 WARP_N=8 "
+    "LANES=rows C_VECTOR=2 REGISTER_STAGES=2 FMA_ORDER=columns RASTER_GROUP=4 "
+    "TILE_SCHEDULER=stream_k STAGES=2 A_VECTOR=4 B_VECTOR=1 SHARED_LAYOUT=swap "
+    "K_UNROLL=2",
+};
 
 /* The generations whose instructions differ, and what is new there. */
 static const struct {
@@ -301,6 +314,25 @@ static void check_card(int sm, unsigned types)
         configuration_at(variant.type, turn, configuration);
         CHECK_EQ_INT(count_wrong(device, configuration, &variant, true), 0);
         turn++;
+    }
+    mmt_device_close(device);
+}
+
+static void check_fmas(void)
+{
+    mmt_error err = { 0 };
+    mmt_device *device = emulate_open(70, &err);
+    int turn = 0;
+
+    if (!CHECK(device != NULL))
+        return;
+    for (int i = 0; i < 4 * MMT_NUM_TYPES; i++) {
+        const struct mmt_variant variant = variant_at((mmt_type) (i / 4), i % 4);
+        if (!mmt_type_in(variant.type, MMT_CONVERTED_TYPES) || is_left_out(&variant))
+            continue;
+        const char *configuration =
+            fma_configurations[turn++ % COUNT(fma_configurations)];
+        CHECK_EQ_INT(count_wrong(device, configuration, &variant, true), 0);
     }
     mmt_device_close(device);
 }
@@ -522,6 +554,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < COUNT(cards); i++)
         check_card(cards[i].sm, cards[i].types);
     check_faults();
+    check_fmas();
     check_given(80, slices_configuration);
     check_given(80, async_configuration);
     check_given(80, store_configuration);

@@ -42,7 +42,7 @@ static const struct fault {
 } faults[] = {
     /* checks that were not run where a configuration refuses large shapes */
     { SMALL, "gemm f32 nn 24x20x28 batch=96", "small.cl",
-      "return beta == 0 ? alpha * acc", "return beta == 0 ? acc", "alpha" },
+      "to_result(beta == 0 ? alpha * acc", "to_result(beta == 0 ? acc", "alpha" },
     { SMALL, "gemm f32 nn 24x20x28 batch=96", "small.cl", "if (scalars) {", "if (0) {",
       "scalars" },
     { SMALL, "gemm f32 nn 24x20x28 batch=96", "small.cl", "if (alpha == 0)",

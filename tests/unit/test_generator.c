@@ -429,6 +429,29 @@ static void test_default(void)
     CHECK(!mmt_config_default(&problem, &cpu, &config));
 }
 
+/* What multiplies elements of 16 bits one by one gives way to what is made for them. */
+static void test_yields(void)
+{
+    static const char *const names[] = { "simt", "skinny", "small_k", "small" };
+    const mmt_problem problem = problem_of("gemm bf16 nn 4096x4096x4096");
+    const struct mmt_caps cpu = opencl_cpu();
+    struct mmt_caps opencl = gpu, older = gpu;
+    struct mmt_config config;
+
+    opencl.dialect = MMT_OPENCL_C, opencl.sm = 0;
+    older.sm = 70;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct mmt_template *template = mmt_template_find(names[i]);
+        CHECK(!mmt_config_meant(template, &problem, &gpu));
+        CHECK(!mmt_config_meant(template, &problem, &cpu));
+        CHECK(mmt_config_meant(template, &problem, &opencl));
+        CHECK(mmt_config_meant(template, &problem, &older));
+    }
+    CHECK(mmt_config_default(&problem, &gpu, &config) && !config.template->yields &&
+          !config.template->last_resort);
+    CHECK(mmt_config_default(&problem, &older, &config) && config.template->yields);
+}
+
 /* Some templates are worth trying for some problems alone. */
 static void test_meant(void)
 {
@@ -554,6 +577,7 @@ int main(void)
     test_align();
     test_default();
     test_meant();
+    test_yields();
     test_space_order();
     test_templates();
     return test_end("generator");

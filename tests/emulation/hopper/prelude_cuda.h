@@ -50,11 +50,11 @@ struct real2 {
 typedef long long wide;
 
 // Whole vectors: MAX_VECTOR elements are 16 bytes.
-#define COPY_VECTOR(to, from, count) memcpy(to, from, (count) * sizeof(real))
-#define LOAD2(space, to, from)       COPY_VECTOR(to, from, 2)
-#define LOAD4(space, to, from)       COPY_VECTOR(to, from, 4)
-#define STORE2(space, to, from)      COPY_VECTOR(to, from, 2)
-#define STORE4(space, to, from)      COPY_VECTOR(to, from, 4)
+#define COPY_VECTOR(type, to, from, count) memcpy(to, from, (count) * sizeof(type))
+#define LOAD2(space, type, to, from)       COPY_VECTOR(type, to, from, 2)
+#define LOAD4(space, type, to, from)       COPY_VECTOR(type, to, from, 4)
+#define STORE2(space, type, to, from)      COPY_VECTOR(type, to, from, 2)
+#define STORE4(space, type, to, from)      COPY_VECTOR(type, to, from, 4)
 
 static inline float FLOAT_OF_BITS(unsigned bits)
 {

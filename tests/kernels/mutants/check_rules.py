@@ -41,7 +41,7 @@ CASES = [
       'for (x = 0; x < ld; x += 2) ;']),
     ('flag', 'if (TRANS_A) return;', ['if (!TRANS_A) return;']),
     ('component', 'x = y.z;', ['x = y.w;']),
-    ('component', 'LOAD4(GLOBAL, x, y);', ['LOAD2(GLOBAL, x, y);']),
+    ('component', 'LOAD4(GLOBAL, real, x, y);', ['LOAD2(GLOBAL, real, x, y);']),
     ('branches', 'x = row ? 1 : ld;', ['x = row ? (ld) : (1);']),
     ('arguments', 'x = place(row, 2, 2);', ['x = place(2, row, 2);']),
     ('compare', 'x = 1; // row < ld', []),
