@@ -38,6 +38,8 @@ struct mmt_model {
     int shapes;      /* problems that it was fitted to */
     double residual; /* root mean square of ln(expected / measured) on problems that were
                       * left out of a fit */
+    double heeded;   /* the part of the correction that counts, 0 to 1: by which the first
+                      * on such problems was the least behind their best */
     /* What its trees ask, by name, and the types and templates in the order in which they
      * count them; a space between two names. */
     char features[192], types[96], templates[512];

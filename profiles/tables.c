@@ -313,6 +313,7 @@ const struct mmt_field mmt_fields_model[] = {
     ROW(INT, "law", law, MAY_LACK),
     ROW(INT, "shapes", shapes),
     ROW(NUMBER, "residual", residual, PLAIN),
+    ROW(NUMBER, "heeded", heeded, PLAIN),
     ROW(STRING, "features", features, MAY_LACK),
     ROW(STRING, "types", types, MAY_LACK),
     ROW(STRING, "templates", templates, MAY_LACK),

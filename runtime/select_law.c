@@ -140,10 +140,6 @@ static void add_unlisted(struct ranking *r, const struct mmt_profile *profile)
 
 /* ---- what the profile knows of the law --------------------------------------------- */
 
-/* The part of a model's correction that counts: of many kernels, the one of which a model
- * errs most in its favour would be chosen (docs/lab/law.md). */
-static const double heeded = 0.7;
-
 /* Corrects what the law expects by what this card's times taught, and orders anew. */
 static void correct_by_model(struct ranking *r, const struct mmt_model *model)
 {
@@ -218,7 +214,7 @@ int mmt_rank(const struct mmt_question *q, struct mmt_ranked ranked[MMT_MOST_RAN
             add_template(&r, mmt_templates[t]);
     const struct mmt_model *model =
         q->profile ? mmt_profile_model(q->profile, q->problem->type) : NULL;
-    if (model)
+    if (model && model->heeded > 0)
         correct_by_model(&r, model);
     add_near(&r, model);
     return r.count;
@@ -239,5 +235,5 @@ double mmt_expected_seconds(const struct mmt_ranked *ranked,
         return mmt_cost_seconds(mmt_cost_estimate_bound(bound), bound->caps);
     const struct mmt_view view = mmt_cost_view(bound);
     return mmt_cost_seconds(view.estimate, bound->caps) *
-           exp(heeded * mmt_cost_correction(ranked->model, &view));
+           exp(ranked->model->heeded * mmt_cost_correction(ranked->model, &view));
 }

@@ -122,6 +122,7 @@ static struct mmt_model *a_model(mmt_type family, int trees)
                                  .law = MMT_LAW_EDITION,
                                  .shapes = 300,
                                  .residual = 0.05,
+                                 .heeded = 0.7,
                                  .num_trees = trees };
     mmt_model_name(model);
     for (int t = 0; t < trees; t++) {

@@ -149,6 +149,6 @@ def add_model(path):
     names = {"features": "m n k batch law blocks fullness grid steps bytes workspace launches tile_m tile_n filling "
                          "threads shared fit alignment trans_a trans_b type template stages splits cluster",
              "types": "f32 f64", "templates": "naive panel"}
-    profile["models"] = [{"family": kind, "law": 2, "shapes": 24, "residual": 0.1, **names, "trees": []}]
+    profile["models"] = [{"family": kind, "law": 2, "shapes": 24, "residual": 0.1, "heeded": 0.7, **names, "trees": []}]
     with open(path, "w", encoding="utf-8") as f:
         json.dump(profile, f)

@@ -94,32 +94,93 @@ static bool make_sample(const struct timed *timed, const struct mmt_caps *caps,
     return true;
 }
 
-/* All, or without a fifth of the problems; of these *error becomes the root mean square.
- */
-static mmt_status fit(const struct times *times, const struct mmt_caps *caps, bool all,
-                      struct mmt_model *model, double *error, mmt_error *err)
+/* ---- what a model is worth on problems that it does not know ---------------------- */
+
+/* Of so many parts of the problems each is left out of a fit once. */
+enum { PARTS = 5 };
+
+/* Parts of a correction that may count. Of many kernels the one is chosen of which a
+ * model errs most in its favour: so less than all of it. */
+static const double heeds[] = { 0, 0.35, 0.7 };
+enum { HEEDS = sizeof heeds / sizeof *heeds };
+
+struct worth {
+    double sum, weights;  /* of squared errors */
+    double behind[HEEDS]; /* sums of ln(time of the first / best time) */
+};
+
+/* All, or without one part. */
+static mmt_status fit(const struct times *times, const struct mmt_caps *caps, int left,
+                      struct mmt_model *model, mmt_error *err)
 {
-    enum { PARTS = 5 };
-    const size_t size = sizeof(struct mmt_boost_sample);
-    struct mmt_boost_sample *samples = malloc((size_t) (times->count + 1) * size), left;
-    double sum = 0, weights = 0;
+    struct mmt_boost_sample *samples =
+        malloc((size_t) (times->count + 1) * sizeof *samples);
     int count = 0;
 
     if (!samples)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left to fit a model");
     for (int i = 0; i < times->count; i++)
-        if (all || times->list[i].problem % PARTS)
+        if (times->list[i].problem % PARTS != left)
             count += make_sample(&times->list[i], caps, &samples[count]);
     const mmt_status status = mmt_boost(samples, count, model, err);
     free(samples);
-    for (int i = 0; i < times->count && !status && !all; i++)
-        if (times->list[i].problem % PARTS == 0 &&
-            make_sample(&times->list[i], caps, &left)) {
-            const double off = left.target - mmt_cost_correction(model, &left.view);
-            sum += left.weight * off * off, weights += left.weight;
+    return status;
+}
+
+/* One problem: `count` times from `list` on. */
+static void judge_problem(const struct timed *list, int count,
+                          const struct mmt_caps *caps, const struct mmt_model *model,
+                          struct worth *out)
+{
+    double least[HEEDS], behind[HEEDS] = { 0 };
+    for (int h = 0; h < HEEDS; h++)
+        least[h] = INFINITY;
+    for (int i = 0; i < count; i++) {
+        struct mmt_boost_sample sample;
+        if (!make_sample(&list[i], caps, &sample))
+            continue;
+        const double correction = mmt_cost_correction(model, &sample.view);
+        const double off = sample.target - correction;
+        out->sum += sample.weight * off * off, out->weights += sample.weight;
+        for (int h = 0; h < HEEDS; h++) {
+            const double expected = log(sample.view.estimate) + heeds[h] * correction;
+            if (expected < least[h])
+                least[h] = expected, behind[h] = -log(sample.weight);
         }
-    if (!all)
-        *error = weights > 0 ? sqrt(sum / weights) : 0;
+    }
+    for (int h = 0; h < HEEDS; h++)
+        out->behind[h] += behind[h];
+}
+
+static void judge(const struct times *times, const struct mmt_caps *caps, int left,
+                  const struct mmt_model *model, struct worth *out)
+{
+    for (int i = 0, end; i < times->count; i = end) {
+        for (end = i + 1;
+             end < times->count && times->list[end].problem == times->list[i].problem;)
+            end++;
+        if (times->list[i].problem % PARTS == left)
+            judge_problem(&times->list[i], end - i, caps, model, out);
+    }
+}
+
+/* Fills in `residual` and `heeded`. */
+static mmt_status validate(const struct times *times, const struct mmt_caps *caps,
+                           struct mmt_model *model, mmt_error *err)
+{
+    struct worth worth = { 0 };
+    mmt_status status = MMT_OK;
+    int best = 0;
+    for (int left = 0; left < PARTS && !status; left++) {
+        status = fit(times, caps, left, model, err);
+        if (!status)
+            judge(times, caps, left, model, &worth);
+    }
+    for (int h = 1; h < HEEDS; h++)
+        if (worth.behind[h] < worth.behind[best])
+            best = h;
+    model->residual = worth.weights > 0 ? sqrt(worth.sum / worth.weights) : 0;
+    model->heeded = heeds[best];
     return status;
 }
 
@@ -127,6 +188,7 @@ mmt_status mmt_fit_model(const struct mmt_fit_sample *samples, size_t count,
                          const struct mmt_caps *caps, mmt_type family,
                          struct mmt_model *model, mmt_error *err)
 {
+    enum { NONE = -1 };
     struct times times = { 0 };
     mmt_status status = MMT_OK;
     *model = (struct mmt_model){ .family = family, .law = MMT_LAW_EDITION };
@@ -136,9 +198,9 @@ mmt_status mmt_fit_model(const struct mmt_fit_sample *samples, size_t count,
     compare(&times);
     model->shapes = times.problems;
     if (times.count)
-        status = fit(&times, caps, false, model, &model->residual, err);
+        status = validate(&times, caps, model, err);
     if (!status && times.count)
-        status = fit(&times, caps, true, model, NULL, err);
+        status = fit(&times, caps, NONE, model, err);
     free(times.list);
     return status;
 }
