@@ -123,6 +123,12 @@ typedef real element;
 #define element4 real4
 #endif
 
+#if defined(TYPE_F32) || defined(TYPE_F64) || defined(TYPE_I32)
+#define IS_CONVERTED 0
+#else
+#define IS_CONVERTED 1       // elements are no real numbers as they are stored
+#endif
+
 #if defined(TYPE_BF16)
 #define TO_REAL(x) bf16_to_float(x)
 #elif defined(TYPE_F16)

@@ -48,12 +48,7 @@
 #define TRANS_B 0
 #endif
 
-#if defined(TYPE_F32) || defined(TYPE_F64) || defined(TYPE_I32)
-#define IS_NARROW 0
-#else
-#define IS_NARROW 1           // elements are converted, where they are packed or spread
-#endif
-#if (TRANS_B || IS_NARROW) && !PACK_B
+#if (TRANS_B || IS_CONVERTED) && !PACK_B
 #error "a transposed B has no vectors along n, and one of 16 or 8 bits none to multiply: pack it"
 #endif
 

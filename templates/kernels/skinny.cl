@@ -232,10 +232,20 @@ DEVICE_FN void stage(SHARED_PTR real *staged, const GLOBAL element *x, int ld, i
 }
 
 // Add a slice's products with the staged columns to the thread's sums. Only here are its
-// elements looked at.
+// elements looked at, and converted once for all columns.
 DEVICE_FN void multiply(real *acc, const element *piece, int slice,
                         const SHARED_PTR real *staged)
 {
+#if IS_CONVERTED
+    real own[PIECE];
+    UNROLL
+    for (int e = 0; e < WIDE_K; e++)
+        UNROLL
+        for (int i = 0; i < THREAD_TILE_LONG; i++)
+            own[PIECE_AT(i, slice + e)] = to_real(piece[PIECE_AT(i, slice + e)]);
+#else
+    const real *own = piece;
+#endif
     UNROLL
     for (int s = 0; s < THREAD_TILE_SHORT; s++) {
         real x[WIDE_K];
@@ -244,7 +254,7 @@ DEVICE_FN void multiply(real *acc, const element *piece, int slice,
         for (int e = 0; e < WIDE_K; e++)
             UNROLL
             for (int i = 0; i < THREAD_TILE_LONG; i++)
-                acc[ACC_AT(i, s)] = MULTIPLY_ADD(to_real(piece[PIECE_AT(i, slice + e)]), x[e],
+                acc[ACC_AT(i, s)] = MULTIPLY_ADD(own[PIECE_AT(i, slice + e)], x[e],
                                                  acc[ACC_AT(i, s)]);
     }
 }
