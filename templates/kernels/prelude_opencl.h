@@ -53,6 +53,24 @@ typedef long wide;           // offsets in elements: a matrix may have more than
 #define FLOAT_OF_BITS(x) as_float((uint) (x))
 #define BITS_OF_FLOAT(x) as_uint((float) (x))
 
+// What a GPU rounds and widens by itself, without cl_khr_fp16; numbers.h spells the others
+// out. A CPU's compiler makes vectors of that text, and none of this.
+#if !DEVICE_IS_CPU
+DEVICE_FN float widen_f16(ushort x)
+{
+    return vload_half(0, (const half *) &x);
+}
+
+DEVICE_FN ushort round_to_f16(float x)
+{
+    ushort y;
+    vstore_half_rte(x, 0, (half *) &y);
+    return y;
+}
+#define WIDEN_F16(x)    widen_f16(x)
+#define ROUND_TO_F16(x) round_to_f16(x)
+#endif
+
 // A product that is rounded by itself: no addition is fused to it.
 DEVICE_FN real product(real a, real b)
 {
