@@ -24,7 +24,7 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 // clang-format off
 #define SEED(tile_n, vector, pack_a)                                                     \
     { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = tile_n, [VECTOR] = vector, [PANELS_M] = 8, [PANELS_N] = 4, \
-      [BLOCK_K] = 256, [K_UNROLL] = 1, [PACK_A] = pack_a, [PACK_B] = 1 }
+      [BLOCK_K] = 256, [K_UNROLL] = 4, [PACK_A] = pack_a, [PACK_B] = 1 }
 static const int seeds[][MMT_MAX_KNOBS] = {
     SEED(4, 16, 0), SEED(4, 16, 1), SEED(2, 8, 0), SEED(2, 8, 1), SEED(2, 4, 0), SEED(2, 4, 1), SEED(2, 2, 0), SEED(2, 2, 1),
 };

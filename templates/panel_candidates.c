@@ -161,11 +161,14 @@ static void add_best(struct outlook *o, int *v)
         insert(o, &best);
 }
 
+/* Of an A that lies across k, compilers gather the factors of unrolled steps into
+ * vectors, which takes longer than it saves. */
 static void add_packed(struct outlook *o, int *v)
 {
     for (int pack = 0; pack < 4; pack++) {
         v[PACK_A] = pack / 2;
         v[PACK_B] = pack % 2;
+        v[K_UNROLL] = o->problem->trans_a && !v[PACK_A] ? 1 : 4;
         if (v[PACK_B] ||
             !(o->problem->trans_b || mmt_type_in(o->problem->type, MMT_CONVERTED_TYPES)))
             add_best(o, v);
@@ -190,7 +193,7 @@ int mmt_panel_candidates(const mmt_problem *p, const struct mmt_caps *caps,
 {
     const struct mmt_knob *knobs = mmt_template_panel.knobs;
     struct outlook o = { p, caps, out, 0, most };
-    int v[MMT_MAX_KNOBS] = { [VECTOR] = elements_of_vector(p, caps), [K_UNROLL] = 1 };
+    int v[MMT_MAX_KNOBS] = { [VECTOR] = elements_of_vector(p, caps) };
     if (most < 1 || caps->kind != MMT_CPU || !v[VECTOR])
         return 0;
     for (int i = 0; i <= last_value(THREAD_TILE_M); i++)

@@ -33,7 +33,7 @@
 #define VECTOR 16             // elements in a vector
 #endif
 #ifndef K_UNROLL
-#define K_UNROLL 1            // steps of k unrolled
+#define K_UNROLL 4            // steps of k unrolled
 #endif
 #ifndef PACK_A
 #define PACK_A 0              // copy A into panels first
@@ -207,18 +207,31 @@ DEVICE_FN vec load_part(const GLOBAL real *b, int count)
     return LOAD_VECTOR(part);
 }
 
+// A step of k in which all columns of B exist.
+DEVICE_FN void multiply_step(vec acc[THREAD_TILE_M][THREAD_TILE_N], const GLOBAL factor *a,
+                             const wide a_rows[THREAD_TILE_M], const GLOBAL real *b)
+{
+    vec row[THREAD_TILE_N];
+    UNROLL
+    for (int j = 0; j < THREAD_TILE_N; j++)
+        row[j] = LOAD_VECTOR(b + j * VECTOR);
+    multiply(acc, a, a_rows, row);
+}
+
 DEVICE_FN void multiply_whole(vec acc[THREAD_TILE_M][THREAD_TILE_N], const GLOBAL factor *a,
                               const wide a_rows[THREAD_TILE_M], wide a_step,
                               const GLOBAL real *b, wide b_step, int first, int last)
 {
-#pragma unroll K_UNROLL
-    for (int l = first; l < last; l++) {
-        vec row[THREAD_TILE_N];
+    int l = first;
+    NO_UNROLL
+    for (; l + K_UNROLL <= last; l += K_UNROLL) {
         UNROLL
-        for (int j = 0; j < THREAD_TILE_N; j++)
-            row[j] = LOAD_VECTOR(b + l * b_step + j * VECTOR);
-        multiply(acc, a + l * a_step, a_rows, row);
+        for (int u = 0; u < K_UNROLL; u++)
+            multiply_step(acc, a + (l + u) * a_step, a_rows, b + (l + u) * b_step);
     }
+    NO_UNROLL
+    for (; l < last; l++)
+        multiply_step(acc, a + l * a_step, a_rows, b + l * b_step);
 }
 
 // The same where only `columns` of B exist.
