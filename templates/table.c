@@ -26,7 +26,8 @@
     T(heat2d)                                                                            \
     T(jacobi3d)                                                                          \
     T(syrk)                                                                              \
-    T(mma_bf16x3)
+    T(mma_bf16x3)                                                                        \
+    T(dots)
 
 #define DECLARE(name) extern const struct mmt_template mmt_template_##name;
 #define ADDRESS(name) &mmt_template_##name,

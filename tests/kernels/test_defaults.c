@@ -193,8 +193,9 @@ static void check_memory(void)
 /* An operand that the whole batch shares is packed once. */
 static void check_shared(void)
 {
+    static const int64_t tall[3] = { 500, 400, 300 };
     const struct mmt_caps caps = device_of(&kinds[3], 4096);
-    const mmt_problem one = problem_of(MMT_GEMM, MMT_F32, shapes[1], 2);
+    const mmt_problem one = problem_of(MMT_GEMM, MMT_F32, tall, 2);
     mmt_problem many = one;
     struct mmt_launches of_one = { 0 }, of_many = { 0 };
     struct mmt_selection selection;

@@ -150,7 +150,7 @@ static void try_call(struct mmt_clblast_device *device, cl_command_queue *queue,
         .routine = routine,
         .type = MMT_F32,
         .layout = CLBLAST_ROW_MAJOR,
-        .trans_a = CLBLAST_NO,
+        .trans_a = CLBLAST_YES,
         .trans_b = CLBLAST_YES, /* so that it is packed */
         .triangle = CLBLAST_LOWER,
         .m = SIZE,
