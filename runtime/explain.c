@@ -37,10 +37,10 @@ bool mmt_selection_is_known(const struct mmt_selection *selection)
 static void print_range(const struct mmt_selection *selection, const mmt_problem *problem,
                         struct mmt_text *text)
 {
-    mmt_text_addf(text,
-                  "tuned for %" PRId64 "-%" PRId64 "x%" PRId64 "x%" PRId64
-                  ", kernel %d of %d, m up to %" PRId64,
-                  selection->range.from, selection->range.to, problem->n, problem->k,
+    const mmt_problem first = mmt_problem_with_m(problem, selection->range.from);
+    mmt_text_add(text, "tuned for ");
+    mmt_range_print_to(&first, selection->range.to, text);
+    mmt_text_addf(text, ", kernel %d of %d, m up to %" PRId64,
                   selection->range.segment + 1, selection->range.count,
                   selection->range.segment_to);
 }

@@ -185,7 +185,8 @@ static void test_range_described(void)
     if (!CHECK(plan != NULL))
         fprintf(stderr, "    %s\n", err.text);
     mmt_plan_describe(plan, text, sizeof text);
-    CHECK(strstr(text, "tuned for 10-700x512x512, kernel 2 of 2, m up to 700"));
+    CHECK(
+        strstr(text, "tuned for gemm f32 nn 10-700x512x512, kernel 2 of 2, m up to 700"));
     mmt_plan_free(plan);
     mmt_profile_free(profile);
     mmt_device_close(device);
