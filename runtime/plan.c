@@ -307,6 +307,7 @@ static mmt_status describe_plan(struct mmt_plan *plan, const mmt_profile *profil
             mmt_selection_foreign(profile, &plan->selection, &plan->caps, why);
         describe_selection(plan, foreign, &text);
         describe_layer(plan, profile, foreign, &text);
+        mmt_passed_over_print(profile, &plan->problem, &plan->caps, "; ", &text);
         if (plan->unmeasured.status)
             mmt_text_addf(&text, "; nothing was measured: %s", plan->unmeasured.text);
         describe_refusals(plan, &text);

@@ -174,6 +174,12 @@ bool mmt_selection_is_known(const struct mmt_selection *selection);
 void mmt_selection_print(const struct mmt_selection *selection,
                          const mmt_problem *problem, bool foreign, struct mmt_text *text);
 
+/* Adds, behind `lead`, which kernel of the profile the device cannot run although it was
+ * tuned for the very problem, and why; nothing where there is none. */
+void mmt_passed_over_print(const struct mmt_profile *profile, const mmt_problem *problem,
+                           const struct mmt_caps *caps, const char *lead,
+                           struct mmt_text *text);
+
 /* A kernel and what it is expected to take. */
 struct mmt_ranked {
     struct mmt_config config;
