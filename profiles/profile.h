@@ -285,6 +285,9 @@ double mmt_range_ratio(const struct mmt_range *a, const struct mmt_range *b);
 /* Adds "gemm f32 nn 1-512x256x256", and what a problem's spelling has behind it. */
 void mmt_range_print(const struct mmt_range *range, struct mmt_text *text);
 
+/* The same of the range from a normalised product's m to m_to. */
+void mmt_range_print_to(const mmt_problem *first, int64_t m_to, struct mmt_text *text);
+
 /* ---- the vendor's library beside ours --------------------------------------------- */
 
 /* The record beside the entry that is executed for a normalised problem; NULL where there

@@ -42,14 +42,19 @@ double mmt_range_ratio(const struct mmt_range *a, const struct mmt_range *b)
     return common ? exp(sum / common) : 0;
 }
 
-void mmt_range_print(const struct mmt_range *range, struct mmt_text *text)
+void mmt_range_print_to(const mmt_problem *first, int64_t m_to, struct mmt_text *text)
 {
     struct mmt_text problem = { 0 };
-    mmt_problem_print(&range->problem, &problem);
+    mmt_problem_print(first, &problem);
     const char *n = strchr(mmt_text_string(&problem), 'x');
     mmt_text_addf(text, "%.*s-%" PRId64 "%s", (int) (n - mmt_text_string(&problem)),
-                  mmt_text_string(&problem), mmt_range_end(range), n);
+                  mmt_text_string(&problem), m_to, n);
     mmt_text_finish(&problem);
+}
+
+void mmt_range_print(const struct mmt_range *range, struct mmt_text *text)
+{
+    mmt_range_print_to(&range->problem, mmt_range_end(range), text);
 }
 
 /* ---- reading ---------------------------------------------------------------------- */

@@ -37,10 +37,10 @@ bool mmt_selection_is_known(const struct mmt_selection *selection)
 static void print_range(const struct mmt_selection *selection, const mmt_problem *problem,
                         struct mmt_text *text)
 {
-    mmt_text_addf(text,
-                  "tuned for %" PRId64 "-%" PRId64 "x%" PRId64 "x%" PRId64
-                  ", kernel %d of %d, m up to %" PRId64,
-                  selection->range.from, selection->range.to, problem->n, problem->k,
+    const mmt_problem first = mmt_problem_with_m(problem, selection->range.from);
+    mmt_text_add(text, "tuned for ");
+    mmt_range_print_to(&first, selection->range.to, text);
+    mmt_text_addf(text, ", kernel %d of %d, m up to %" PRId64,
                   selection->range.segment + 1, selection->range.count,
                   selection->range.segment_to);
 }
@@ -83,6 +83,25 @@ void mmt_selection_print(const struct mmt_selection *selection,
     }
 }
 
+void mmt_passed_over_print(const struct mmt_profile *profile, const mmt_problem *problem,
+                           const struct mmt_caps *caps, const char *lead,
+                           struct mmt_text *text)
+{
+    for (size_t i = 0; profile && i < profile->num_entries; i++) {
+        const struct mmt_entry *entry = &profile->entries[i];
+        if (entry->source[0] || !mmt_same_kind(&entry->problem, problem) ||
+            !mmt_problem_equal(&entry->problem, problem))
+            continue;
+        const char *why = mmt_config_check_problem(&entry->config, problem, caps);
+        if (!why)
+            return;
+        mmt_text_addf(text, "%sits entry is passed over, ", lead);
+        mmt_config_print(&entry->config, text);
+        mmt_text_addf(text, ": %s", why);
+        return;
+    }
+}
+
 /* One line: what is expected, against the first, what it is made of, and the kernel. */
 static void print_ranked(const struct mmt_ranked *ranked, double first,
                          const mmt_problem *problem, const struct mmt_caps *caps,
@@ -116,6 +135,7 @@ mmt_status mmt_explain(const struct mmt_profile *profile, const mmt_problem *pro
     mmt_selection_print(&selection, problem, foreign != NULL, text);
     if (foreign)
         mmt_text_addf(text, "; %s", foreign);
+    mmt_passed_over_print(profile, problem, caps, "\n        ", text);
     int count = mmt_select_rank(profile, problem, caps, NULL, ranked);
     mmt_text_addf(text, "\n\n%12s     %5s  %6s  %6s  %s\n", "expected", "ratio", "blocks",
                   "steps", "kernel");

@@ -250,13 +250,25 @@ static mmt_status select_and_build(struct mmt_plan *plan, const mmt_profile *pro
                : status;
 }
 
+/* What would find a better kernel. A profile of the device is none of a bundle's. */
+static void describe_remedy(const struct mmt_plan *plan, struct mmt_text *text)
+{
+    if (!plan->in) {
+        mmt_text_addf(text, "; `mmtune --device %s` would tune it", plan->device->id);
+        return;
+    }
+    mmt_text_add(text, "; a bundle made by `mmtune bundle --shape ");
+    mmt_op_print_shape(&plan->problem, text);
+    mmt_text_add(text, "` may have a better kernel");
+}
+
 static void describe_selection(const struct mmt_plan *plan, const char *foreign,
                                struct mmt_text *text)
 {
     const int why = plan->selection.why;
     mmt_selection_print(&plan->selection, &plan->problem, foreign != NULL, text);
     if (why == MMT_SELECTION_LAW || why == MMT_SELECTION_DEFAULT)
-        mmt_text_addf(text, "; `mmtune --device %s` would tune it", plan->device->id);
+        describe_remedy(plan, text);
 }
 
 /* A program that is slow to plan finds the reason here. */
@@ -295,6 +307,7 @@ static mmt_status describe_plan(struct mmt_plan *plan, const mmt_profile *profil
             mmt_selection_foreign(profile, &plan->selection, &plan->caps, why);
         describe_selection(plan, foreign, &text);
         describe_layer(plan, profile, foreign, &text);
+        mmt_passed_over_print(profile, &plan->problem, &plan->caps, "; ", &text);
         if (plan->unmeasured.status)
             mmt_text_addf(&text, "; nothing was measured: %s", plan->unmeasured.text);
         describe_refusals(plan, &text);

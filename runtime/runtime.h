@@ -169,10 +169,16 @@ const char *mmt_selection_foreign(const struct mmt_profile *profile,
 /* Whether the very problem was timed, or those round it. */
 bool mmt_selection_is_known(const struct mmt_selection *selection);
 
-/* Adds why it was selected, as "tuned for this very problem, 5.2 us" or "tuned for
- * 1-8192x14336x4096, kernel 3 of 5, m up to 300". `foreign`: on another device. */
+/* Adds why it was selected, as "tuned for this very problem, 5.2 us" or "tuned for gemm
+ * f32 nn 1-8192x14336x4096, kernel 3 of 5, m up to 300". `foreign`: on another device. */
 void mmt_selection_print(const struct mmt_selection *selection,
                          const mmt_problem *problem, bool foreign, struct mmt_text *text);
+
+/* Adds, behind `lead`, which kernel of the profile the device cannot run although it was
+ * tuned for the very problem, and why; nothing where there is none. */
+void mmt_passed_over_print(const struct mmt_profile *profile, const mmt_problem *problem,
+                           const struct mmt_caps *caps, const char *lead,
+                           struct mmt_text *text);
 
 /* A kernel and what it is expected to take. */
 struct mmt_ranked {

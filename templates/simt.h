@@ -114,7 +114,8 @@ static inline const char *mmt_simt_check_shape(const int *v, mmt_type type)
 {
     if (v[TILE_M] % (v[WARP_M] * v[THREAD_TILE_M]) ||
         v[TILE_N] % (v[WARP_N] * v[THREAD_TILE_N]))
-        return "TILE_M and TILE_N must be multiples of WARP * WORK";
+        return "TILE_M must be a multiple of WARP_M * THREAD_TILE_M, TILE_N of WARP_N * "
+               "THREAD_TILE_N";
     if (v[C_VECTOR] > mmt_gemm_vector(type))
         return "C_VECTOR may cover at most 16 bytes";
     if (v[THREAD_TILE_N] % v[C_VECTOR])

@@ -51,6 +51,7 @@ def main(mmtune, use, sources, library, card, *compiler):
     check(code == 0, f"mmtune bundle: {said}")
     code, said = run([mmtune, "show", bundle], making, top)
     check(code == 0 and "gemm f32 nn 48x40x32" in said and "KiB" in said and "compute_75" in said, said)
+    check("SPLIT_K=1 " in said and "SPLIT_K=2" not in said, f"knobs of the launch are left out: {said}")
     tuning = ["--device", "cuda:0", "--type", "f32", "--shape", "8x8x8", "--budget", "1c", "-o"]
     for words in (["show", bundle, "--explain", "8x8x8"], ["diff", bundle, top + "/app.c"], [*tuning, bundle],
                   ["--with", bundle, *tuning, top + "/mine.json"]):

@@ -206,17 +206,22 @@ def test_bench():
 
 
 def test_regret():
-    """`regret` says it once, as an event among its own."""
+    """`regret` says it once, as an event among its own. Types that are named need no model."""
     path = folder + "/regret.json"
     deal(COOL)
     done = mmtune("--device", "cuda:0", "--type", "f32", "--shape", "12x12x12", "--template", "naive", "--budget", "2c",
                   "--limit", "900", "-o", path)
     check(done.returncode == 0, done.stdout + done.stderr)
-    add_model(path)
-    for state, said in [(COOL, 0), (HOT, 1)]:
+    words = ["regret", "--json", "--device", "cuda:0", "--profile", path, "--shapes", "2", "--seed", "2151",
+             "--budget", "0"]
+    done = mmtune(*words)
+    check(done.returncode == 1 and "has a model of no type; `mmtune --device cuda:0` makes one" in done.stderr,
+          done.stdout + done.stderr)
+    for state, said, more in [(COOL, 0, ["--type", "f32"]), (COOL, 0, []), (HOT, 1, [])]:
+        if not more:
+            add_model(path)
         deal(state)
-        done = mmtune("regret", "--json", "--device", "cuda:0", "--profile", path, "--shapes", "2",
-                      "--seed", "2151", "--budget", "0")
+        done = mmtune(*words, *more)
         events = [json.loads(line) for line in done.stdout.splitlines()]
         check(done.returncode == 0 and sum(e["event"] == "shape" for e in events) == 2 and
               len(notes(events)) == said, done.stdout + done.stderr)

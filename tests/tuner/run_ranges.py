@@ -62,7 +62,7 @@ def check_served(profile, ends):
         number = sum(end < m for end in ends)
         said = "tuned for this very problem" if m in tuned else \
             "by the law of time" if m > 8 else \
-            f"tuned for 1-8x40x24, kernel {number + 1} of {len(ends)}, m up to {ends[number]}"
+            f"tuned for gemm f32 nn 1-8x40x24, kernel {number + 1} of {len(ends)}, m up to {ends[number]}"
         run("show", path, "--explain", f"{m}x40x24", "--type", "f32", said=(said,))
     served = min(set(range(1, 9)) - tuned)
     told = run("bench", "--device", device, "--type", "f32", "--shape", f"{served}x40x24", "--against", "none",

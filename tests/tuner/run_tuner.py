@@ -59,9 +59,9 @@ def run(words, status, *said, limit=None):
     return done.stdout
 
 
-def start(words):
+def start(words, **streams):
     return subprocess.Popen([MMTUNE, *words, "--json"], stdout=subprocess.PIPE, text=True,
-                            env=environment, start_new_session=True)
+                            env=environment, start_new_session=True, **streams)
 
 
 # ---- reading what was written ---------------------------------------------------------------
@@ -187,6 +187,7 @@ USAGE = [
     (["emit", "tiled TILES=16"], 2, "TILES"),
     (["emit", "tiled", "--dialect", "hip"], 2, "--dialect does not know 'hip'", "cuda and opencl"),
     (["emit", "tiled", "--type", "f17"], 2, "no type 'f17'"),
+    (["emit", "simt TILE_K=4 K_UNROLL=8"], 1, "no GPU can run simt TILE_M=", "TILE_K must be a multiple of K_UNROLL"),
     (["emit", "tiled", "--type", "bf16"], 1, "tiled does not serve the type bf16"),
     (["emit", "tiled", "--bias", "row"], 1, "tiled serves neither bias nor activation"),
     (["emit", "naive", "--bias", "both"], 2, "--bias does not know 'both'", "none, row and column"),
@@ -464,12 +465,28 @@ def test_seeds():
 
 # ---- killed -------------------------------------------------------------------------------------
 
-def wait_for_results(process, count):
+def wait_for_results(process, count, event="result"):
     for line in process.stdout:
-        count -= json.loads(line)["event"] == "result"
+        count -= json.loads(line)["event"] == event
         if count == 0:
             return True
     return check(False, "the run ended before it was killed")
+
+
+def check_interrupted(path, device, budget, count, event):
+    """After so many events Ctrl-C ends the run; it tells how many results it has added to the journal."""
+    tried, lines = (len(read(path)) if os.path.exists(path + ".journal") else 0 for read in (candidates, results))
+    process = start(["--device", device, "-o", path, *SMALL, "--budget", budget], stderr=subprocess.PIPE)
+    wait_for_results(process, count, event)
+    process.send_signal(signal.SIGINT)
+    rest, said = process.communicate()
+    tried, lines = len(candidates(path)) - tried, len(results(path)) - lines
+    last = json.loads(rest.splitlines()[-1])
+    check(process.returncode == 130, f"exit status 130, is {process.returncode}")
+    check(last["event"] == "end" and last["interrupted"] and last["tried"] == tried, f"{tried} were tried: {last}")
+    check(tried < lines or event == "result", f"finals are results, too: {tried} of {lines}")
+    check(f"; {lines} results of this run are saved in '{path}.journal'" in said, f"{lines} lines: {said}")
+    check_profile(path, 1)
 
 
 def state_and_parent(pid):
@@ -516,13 +533,8 @@ def test_killed():
 
     # Ctrl-C: the candidate at hand is finished, what was found is written.
     other = folder + "/q.json"
-    process = start(["--device", device, "-o", other, *SMALL, "--budget", "1h"])
-    wait_for_results(process, 3)
-    process.send_signal(signal.SIGINT)
-    rest = process.stdout.read()
-    check(process.wait() == 130, f"exit status 130, is {process.returncode}")
-    check('"event":"end"' in rest and '"interrupted":true' in rest, f"an end is told: {rest}")
-    check_profile(other, 1)
+    check_interrupted(other, device, "1h", 3, "result")
+    check_interrupted(other, device, "3c", 1, "winner")
     process = start(["--device", device, "-o", other, *SMALL, "--budget", "1h"])
     wait_for_results(process, 1)
     process.send_signal(signal.SIGINT)

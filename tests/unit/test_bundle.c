@@ -114,6 +114,11 @@ static void test_plans(const struct mmt_text *bundle)
         odd.lda += 3;
         CHECK(*plan(device, profile, odd, &err));
     }
+    const char *untold =
+        plan(device, profile, mmt_gemm_problem(MMT_F32, 97, 77, 8), &err);
+    CHECK(
+        strstr(untold, "; a bundle made by `mmtune bundle --shape 97x77x8` may have a"));
+    CHECK(!strstr(untold, "would tune it"));
     CHECK_EQ_STR(plan(device, profile, mmt_gemm_problem(MMT_F64, 96, 96, 96), &err), "");
     CHECK_EQ_INT(err.status, MMT_ERROR_UNSUPPORTED);
     CHECK(strstr(err.text, "the bundle has no kernel for gemm f64 nn 96x96x96"));

@@ -134,11 +134,35 @@ static void test_rankings(void)
     mmt_profile_free(profile);
 }
 
+/* An entry that the device cannot run is told, and what rules it out. */
+static void test_passed_over(void)
+{
+    struct mmt_caps caps = synthetic_gpu();
+    struct mmt_profile *profile = mmt_profile_create();
+    const struct mmt_config kernel = synthetic_kernel(64, 32, 4);
+    struct mmt_text text = { 0 };
+    mmt_error err;
+
+    add_entry(profile, 1024, &kernel, 0.8);
+    const mmt_problem *problem = &profile->entries[0].problem;
+    CHECK_OK(mmt_explain(profile, problem, &caps, &text, &err), err);
+    CHECK(!strstr(mmt_text_string(&text), "passed over"));
+    caps.shared = 1024;
+    const char *why = mmt_config_check_problem(&kernel, problem, &caps);
+    CHECK_OK(mmt_explain(profile, problem, &caps, &text, &err), err);
+    const char *said =
+        strstr(mmt_text_string(&text), "\n        its entry is passed over, ");
+    CHECK(said && why && strstr(said, why));
+    mmt_text_finish(&text);
+    mmt_profile_free(profile);
+}
+
 int main(void)
 {
     test_near();
     test_busy();
     test_near_within_terms();
     test_rankings();
+    test_passed_over();
     return test_end("kernel selection");
 }

@@ -185,10 +185,29 @@ static void test_range_described(void)
     if (!CHECK(plan != NULL))
         fprintf(stderr, "    %s\n", err.text);
     mmt_plan_describe(plan, text, sizeof text);
-    CHECK(strstr(text, "tuned for 10-700x512x512, kernel 2 of 2, m up to 700"));
+    CHECK(
+        strstr(text, "tuned for gemm f32 nn 10-700x512x512, kernel 2 of 2, m up to 700"));
     mmt_plan_free(plan);
     mmt_profile_free(profile);
     mmt_device_close(device);
+}
+
+static void test_passed_over_described(void)
+{
+    mmt_device *null = mmt_device_open("null", NULL);
+    struct mmt_profile *profile = mmt_profile_create();
+    const mmt_problem problem = normal(MMT_F32, 512, 512, 512);
+    mmt_plan_options options = mmt_plan_defaults();
+    char text[1024] = "";
+    options.foreign_profile = 1;
+    add(profile, 512, "simt TILE_K=4 K_UNROLL=8", fast);
+    mmt_plan *plan = mmt_plan_create(null, profile, &problem, &options, NULL);
+    mmt_plan_describe(plan, text, sizeof text);
+    CHECK(strstr(text, "; its entry is passed over, simt "));
+    CHECK(strstr(text, ": TILE_K must be a multiple of K_UNROLL"));
+    mmt_plan_free(plan);
+    mmt_profile_free(profile);
+    mmt_device_close(null);
 }
 
 /* Entries that differ in what is done to C last are near, but not the same; a kernel that
@@ -291,6 +310,7 @@ int main(void)
         test_select_range();
     }
     test_range_described();
+    test_passed_over_described();
     test_no_double();
     test_spread();
     return test_end("select");

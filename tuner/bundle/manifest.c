@@ -19,11 +19,24 @@ void mmt_bundle_print_kind(const struct mmt_variant *variant, struct mmt_text *t
         mmt_text_addf(text, " activation=%s", mmt_activation_name(variant->activation));
 }
 
+/* The knobs that the binary fixes: a launch has its own values of the others. */
+static void print_fixed(const struct mmt_config *config, struct mmt_text *text)
+{
+    char buffer[16];
+    mmt_text_add(text, config->template->name);
+    for (int i = 0; i < config->template->num_knobs; i++) {
+        const struct mmt_knob *knob = &config->template->knobs[i];
+        if (!knob->launch_time || config->values[i] < knob->launch_time)
+            mmt_text_addf(text, " %s=%s", knob->name,
+                          mmt_config_value(config, i, buffer));
+    }
+}
+
 static json_t *kernel_json(const struct mmt_bundle_need *need, unsigned part)
 {
     struct mmt_text config = { 0 }, kind = { 0 };
     char hash[33];
-    mmt_config_print(&need->config, &config);
+    print_fixed(&need->config, &config);
     mmt_bundle_print_kind(&need->variant, &kind);
     mmt_hash_print(mmt_hash_add(mmt_hash_start(), need->binary.data, need->binary.size),
                    hash);

@@ -85,7 +85,16 @@ static mmt_status make_problem(const struct request *request, mmt_problem *probl
     return mmt_problem_normalise(problem, problem, err);
 }
 
-/* Nothing is known of the device, so that nothing of it rules a starting point out. */
+/* No limit of it is known, so that none rules a configuration out. */
+static struct mmt_caps any_device(const struct request *request)
+{
+    return (struct mmt_caps){ .dialect = request->dialect,
+                              .kind = request->kind,
+                              .architecture = "sm_90a",
+                              .sm = 90,
+                              .f64 = true };
+}
+
 static mmt_status read_configuration(const char *words, struct request *request,
                                      mmt_problem *problem, mmt_error *err)
 {
@@ -96,12 +105,24 @@ static mmt_status read_configuration(const char *words, struct request *request,
         status = make_problem(request, problem, err);
     if (status)
         return status;
-    struct mmt_caps any = { .dialect = request->dialect,
-                            .kind = request->kind,
-                            .architecture = "sm_90a",
-                            .sm = 90,
-                            .f64 = true };
+    const struct mmt_caps any = any_device(request);
     return mmt_config_parse_for(words, problem, &any, &request->config, err);
+}
+
+/* Refuses what no device of that kind and dialect can run, whatever its limits are. */
+static mmt_status check_shape(const struct request *request,
+                              const struct mmt_variant *variant, mmt_error *err)
+{
+    const struct mmt_caps any = any_device(request);
+    const char *why = mmt_config_check_device(&request->config, variant, &any);
+    struct mmt_text config = { 0 };
+    if (!why)
+        return MMT_OK;
+    mmt_config_print(&request->config, &config);
+    mmt_fail(err, MMT_ERROR_UNSUPPORTED, "no %s can run %s: %s",
+             request->kind == MMT_CPU ? "CPU" : "GPU", mmt_text_string(&config), why);
+    mmt_text_finish(&config);
+    return err->status;
 }
 
 /* The words that are no options are one configuration, quoted or not. */
@@ -117,8 +138,9 @@ static mmt_status emit_config(char **words, int count, struct request *request,
     if (status)
         return status;
     struct mmt_variant variant = mmt_variant_of(&problem, !request->unaligned);
-    return mmt_emit(&request->config, &variant, request->dialect, request->kind, text,
-                    err);
+    status =
+        mmt_emit(&request->config, &variant, request->dialect, request->kind, text, err);
+    return status ? status : check_shape(request, &variant, err);
 }
 
 static mmt_status write_text(const struct mmt_text *text, const char *output,

@@ -281,8 +281,8 @@ static void report_head(const struct request *request)
 
 /* ---- the verb -------------------------------------------------------------------- */
 
-/* The types and transposes that are asked for and of which something was learned; returns
- * how many. */
+/* All transposes of the types that are asked for, else of those that the profile has a
+ * model of; returns how many. */
 static int list_kinds(const struct request *request, const struct mmt_profile *profile,
                       mmt_problem kinds[4 * MMT_NUM_TYPES])
 {
@@ -291,8 +291,8 @@ static int list_kinds(const struct request *request, const struct mmt_profile *p
         for (int transposes = 0; transposes < 4; transposes++) {
             mmt_problem kind = mmt_gemm_problem((mmt_type) type, 1, 1, 1);
             kind.trans_a = transposes / 2, kind.trans_b = transposes % 2;
-            if (mmt_profile_model(profile, kind.type) &&
-                (!request->types_given || request->types[type]))
+            if (request->types_given ? request->types[type]
+                                     : mmt_profile_model(profile, kind.type) != NULL)
                 kinds[count++] = kind;
         }
     return count;
@@ -314,11 +314,10 @@ static mmt_status do_shapes(const struct request *request, struct mmt_run *run,
     int num_kinds = list_kinds(request, profile, kinds);
 
     if (!num_kinds)
-        return mmt_fail(
-            err, MMT_ERROR_NOT_FOUND,
-            "the profile knows nothing of other shapes of the types asked for; "
-            "`mmtune --device %s` times some",
-            run->device.id);
+        return mmt_fail(err, MMT_ERROR_NOT_FOUND,
+                        "the profile has a model of no type; `mmtune --device %s` makes "
+                        "one, and `--type f32` takes the law of time as it is",
+                        run->device.id);
     report_head(request);
     for (int64_t i = 0; i < request->shapes && !mmt_pool_interrupts(); i++) {
         struct outcome out = { .problem = next_shape(&dice, profile, &run->device.caps,
@@ -402,7 +401,7 @@ int mmt_verb_regret(int argc, char **argv)
         { .option = MMT_OPTION_TYPE,
           .out = request.types,
           .given = &request.types_given,
-          .what = "of {}; default: all that the profile keeps" },
+          .what = "of {}; default: those that the profile has a model of" },
         { .option = MMT_OPTION_SHAPES, .out = &request.shapes },
         { .option = MMT_OPTION_SEED,
           .out = &request.seed,

@@ -181,15 +181,16 @@ static int read_options(int argc, char **argv, struct request *request)
 
 static int end_interrupted(const struct mmt_run *run, const char *verb)
 {
+    const struct mmt_journal *journal = run->files.journal;
+    const size_t written = journal ? mmt_journal_written(journal) : 0;
     struct mmt_text saved = { 0 };
-    mmt_text_addf(&saved,
-                  "%d results of this run are saved in '%s'; the same command goes on",
-                  run->counts.tried,
-                  run->files.journal ? mmt_journal_path(run->files.journal) : "");
-    int code = mmt_say_interrupted(
-        verb, run->counts.tried
-                  ? mmt_text_string(&saved)
-                  : "no candidate was tried yet; the same command begins anew");
+    if (written)
+        mmt_text_addf(
+            &saved, "%zu results of this run are saved in '%s'; the same command goes on",
+            written, mmt_journal_path(journal));
+    else
+        mmt_text_add(&saved, "nothing was tried yet; the same command begins anew");
+    const int code = mmt_say_interrupted(verb, mmt_text_string(&saved));
     mmt_text_finish(&saved);
     return code;
 }

@@ -95,11 +95,19 @@ static json_t *record_json(struct mmt_journal *journal, const struct mmt_record 
     return line;
 }
 
+static mmt_status write_record(struct mmt_journal *journal,
+                               const struct mmt_record *record, mmt_error *err)
+{
+    const mmt_status status = write_line(journal, record_json(journal, record), err);
+    journal->written += !status;
+    return status;
+}
+
 mmt_status mmt_journal_add(struct mmt_journal *journal, const struct mmt_record *record,
                            mmt_error *err)
 {
     const struct mmt_record numbered = mmt_journal_number(journal, record);
-    mmt_status status = write_line(journal, record_json(journal, &numbered), err);
+    mmt_status status = write_record(journal, &numbered, err);
     if (!status && !mmt_journal_keep(journal, &numbered))
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a result");
     return status;
@@ -112,7 +120,7 @@ mmt_status mmt_journal_write_held(struct mmt_journal *journal, mmt_error *err)
         struct mmt_record *r = &journal->records[i];
         if (!r->held)
             continue;
-        status = write_line(journal, record_json(journal, r), err);
+        status = write_record(journal, r, err);
         r->held = status != MMT_OK;
         if (r->final && !r->held)
             mmt_journal_correct(journal, r);

@@ -83,6 +83,9 @@ const struct mmt_record *mmt_journal_next(const struct mmt_journal *journal,
 /* How many records and whole verifications there are. */
 size_t mmt_journal_count(const struct mmt_journal *journal);
 
+/* How many of them were written since it was opened. */
+size_t mmt_journal_written(const struct mmt_journal *journal);
+
 /* What was verified wholly, with the same sources and driver. */
 const struct mmt_record *mmt_journal_wholes(const struct mmt_journal *journal,
                                             size_t *count);

@@ -19,6 +19,7 @@ struct mmt_journal {
     double limit; /* seconds that a candidate has in this run; 0: not told */
     struct mmt_record *records;
     size_t count, room;
+    size_t written; /* lines of results since it was opened */
     /* Records by problem: those of a bucket in the order in which they came, each with
      * the next one's place; -1: there is none. */
     int *next; /* as many as there is room for records */

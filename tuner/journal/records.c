@@ -11,6 +11,11 @@ const char *mmt_journal_path(const struct mmt_journal *journal)
     return journal->file.path;
 }
 
+size_t mmt_journal_written(const struct mmt_journal *journal)
+{
+    return journal->written;
+}
+
 bool mmt_journal_is_new(const struct mmt_journal *journal)
 {
     return journal->is_new;

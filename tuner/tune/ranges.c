@@ -2,7 +2,6 @@
  * law ranks first are timed on many more; then the few that serve it best enter the
  * profile (segments.h). All that is decided follows from the journal: a later run goes
  * on. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -499,16 +498,25 @@ static mmt_status verify_segment(struct mmt_run *run, const struct mmt_range *ra
     return status;
 }
 
-static void report_range(struct mmt_run *run, const struct mmt_range *range, int right)
+static void report_range(struct mmt_run *run, const struct mmt_tune_range *range,
+                         const struct mmt_range *selected, int right)
 {
-    struct mmt_text name = { 0 };
-    mmt_range_print(range, &name);
-    mmt_report_note(run,
-                    "%s: %d kernels, of which %d passed every check; at %d m, 95 %% are "
-                    "within %.1f %% of the best that was timed there",
-                    mmt_text_string(&name), range->num_segments, right, range->num_times,
-                    100 * mmt_range_slow_down(range, -1, 0.95));
-    mmt_text_finish(&name);
+    struct mmt_text text = { 0 };
+    mmt_range_print_to(&range->problem, range->m_to, &text);
+    const char *name = mmt_text_string(&text);
+    if (selected->num_segments)
+        mmt_report_note(
+            run,
+            "%s: %d kernels, of which %d passed every check; at %d m, 95 %% are "
+            "within %.1f %% of the best that was timed there",
+            name, selected->num_segments, right, selected->num_times,
+            100 * mmt_range_slow_down(selected, -1, 0.95));
+    else
+        mmt_report_note(run,
+                        "%s has no kernels yet: both ends must be timed, within a longer "
+                        "budget",
+                        name);
+    mmt_text_finish(&text);
 }
 
 /* Selects again as long as a kernel turns out to be wrong. */
@@ -530,13 +538,8 @@ static mmt_status verify_range(struct mmt_run *run, const struct mmt_tune_range 
             right += found == MMT_WHOLE_RIGHT;
         }
     }
-    if (!status && selected.num_segments)
-        report_range(run, &selected, right);
-    else if (!status)
-        mmt_report_note(run,
-                        "the range up to m = %" PRId64 " has no kernels yet: both ends "
-                        "must be timed, within a longer budget",
-                        range->m_to);
+    if (!status)
+        report_range(run, range, &selected, right);
     return status;
 }
 
