@@ -120,11 +120,28 @@ static void add_seed(struct ranking *r, const struct mmt_template *template, int
 /* A bundle may have starting points of what names others. */
 static void add_template(struct ranking *r, const struct mmt_template *template)
 {
-    if (!mmt_config_meant(template, r->q->problem, r->q->caps))
-        return;
     const bool named = add_named(r, template);
     for (int s = 0; s < template->num_seeds && !(named && !is_in_bundle(r)); s++)
         add_seed(r, template, s);
+}
+
+/* Those that are meant for such a problem; where the terms rule them out, others that are
+ * for such devices; last lessons. */
+enum choice { MEANT, OTHER, LESSON, NUM_CHOICES };
+
+static bool is_choice(const struct ranking *r, const struct mmt_template *template,
+                      enum choice choice)
+{
+    const struct mmt_caps *caps = r->q->caps;
+    const bool meant = mmt_config_meant(template, r->q->problem, caps);
+    switch (choice) {
+    case MEANT:
+        return meant && !template->last_resort;
+    case OTHER:
+        return template->preferred_on & caps->kind && !template->last_resort;
+    default:
+        return meant;
+    }
 }
 
 /* ---- what a bundle has besides ----------------------------------------------------- */
@@ -206,12 +223,10 @@ int mmt_rank(const struct mmt_question *q, struct mmt_ranked ranked[MMT_MOST_RAN
         return 0;
     if (q->profile && is_in_bundle(&r))
         add_unlisted(&r, q->profile);
-    for (int t = 0; mmt_templates[t]; t++)
-        if (!mmt_templates[t]->last_resort)
-            add_template(&r, mmt_templates[t]);
-    for (int t = 0; mmt_templates[t] && !r.count; t++)
-        if (mmt_templates[t]->last_resort)
-            add_template(&r, mmt_templates[t]);
+    for (int choice = MEANT; choice < NUM_CHOICES && !r.count; choice++)
+        for (int t = 0; mmt_templates[t]; t++)
+            if (is_choice(&r, mmt_templates[t], choice))
+                add_template(&r, mmt_templates[t]);
     const struct mmt_model *model =
         q->profile ? mmt_profile_model(q->profile, q->problem->type) : NULL;
     if (model && model->heeded > 0)

@@ -311,10 +311,19 @@ static bool choose(struct driver *driver, const struct mmt_template *template,
     return true;
 }
 
+/* Some templates are for some transposes alone: then no starting point is legal. */
 static bool serves(const struct driver *driver, const struct mmt_template *template,
-                   mmt_type type)
+                   const struct mmt_variant *variant)
 {
-    return template->types & 1u << type && (type != MMT_F64 || driver->caps->f64);
+    bool legal = false;
+    for (int i = 0; i < template->num_seeds; i++) {
+        struct mmt_config config = { .template = template };
+        memcpy(config.values, template->seeds[i],
+               (size_t) template->num_knobs * sizeof(int));
+        legal |= !mmt_config_check_device(&config, variant, driver->caps);
+    }
+    return legal && template->types & 1u << variant->type &&
+           (variant->type != MMT_F64 || driver->caps->f64);
 }
 
 static bool has_turn(const struct mmt_template *template, mmt_type type)
@@ -341,7 +350,7 @@ static void check_template(struct driver *driver, const struct mmt_template *tem
                                              .trans_a = transposes && i & 2,
                                              .trans_b = transposes && i & 1 };
         struct mmt_config config;
-        if (!serves(driver, template, variant.type) ||
+        if (!serves(driver, template, &variant) ||
             (driver->sample && (i % 4 != i / 4 % 4 || !has_turn(template, variant.type))))
             continue;
         if (choose(driver, template, &variant, &config)) {

@@ -56,8 +56,8 @@ check(shown["made"]["seed"] == "18446744073709551615", "the seed is whole")
 check([p["problem"] for p in shown["problems"]] == ["gemm f32 nt 64x48x32"],
       "show --json has the problem once")
 check([(p["type"], p.get("model")) for p in shown["products"]] ==
-      [("f32", {"shapes": 24, "residual": 0.05}),
-       *((kind, {"shapes": 0, "residual": 0.0}) for kind in ("bf16", "f16"))],
+      [("f32", {"shapes": 24, "residual": 0.05, "heeded": 0.7}),
+       *((kind, {"shapes": 0, "residual": 0.0, "heeded": 0.7}) for kind in ("bf16", "f16"))],
       f"show --json has the models: {shown['products']}")
 check("portfolio" not in shown and not any("portfolio" in p for p in shown["products"]), "and no portfolios")
 check(shown["problems"][0]["best"]["time_us"] == 2.5, "show --json has the time")
@@ -86,6 +86,9 @@ with tempfile.TemporaryDirectory() as folder:
     json.dump(dict(own, entries=[quicker, longer], models=[more, same],
                    ranges=[wider, theirs]), open(faster, "w"))
     json.dump(dict(own, device=dict(own["device"], name="Another")), open(foreign, "w"))
+
+    json.dump(dict(own, models=[dict(f32, heeded=0)]), open(out, "w"))
+    run(["show", out], 0, "; other shapes by the law of time alone: what 24 taught chose no better\n")
 
     run(["merge", OWN, faster, "--out", out], 0)
     merged = json.load(open(out))

@@ -109,14 +109,28 @@ static mmt_status read_configuration(const char *words, struct request *request,
     return mmt_config_parse_for(words, problem, &any, &request->config, err);
 }
 
+/* Whether values of which the text depends are left to the problem: other shapes make
+ * others. */
+static bool is_open(const struct request *request, const mmt_problem *problem,
+                    const struct mmt_caps *any)
+{
+    const struct mmt_config *config = &request->config;
+    const struct mmt_config closed = mmt_config_resolve(config, problem, any);
+    bool open = false;
+    for (int i = 0; i < config->template->num_knobs; i++)
+        open |= closed.values[i] != config->values[i] &&
+                !config->template->knobs[i].launch_time;
+    return open;
+}
+
 /* Refuses what no device of that kind and dialect can run, whatever its limits are. */
-static mmt_status check_shape(const struct request *request,
+static mmt_status check_shape(const struct request *request, const mmt_problem *problem,
                               const struct mmt_variant *variant, mmt_error *err)
 {
     const struct mmt_caps any = any_device(request);
     const char *why = mmt_config_check_device(&request->config, variant, &any);
     struct mmt_text config = { 0 };
-    if (!why)
+    if (!why || is_open(request, problem, &any))
         return MMT_OK;
     mmt_config_print(&request->config, &config);
     mmt_fail(err, MMT_ERROR_UNSUPPORTED, "no %s can run %s: %s",
@@ -140,7 +154,7 @@ static mmt_status emit_config(char **words, int count, struct request *request,
     struct mmt_variant variant = mmt_variant_of(&problem, !request->unaligned);
     status =
         mmt_emit(&request->config, &variant, request->dialect, request->kind, text, err);
-    return status ? status : check_shape(request, &variant, err);
+    return status ? status : check_shape(request, &problem, &variant, err);
 }
 
 static mmt_status write_text(const struct mmt_text *text, const char *output,

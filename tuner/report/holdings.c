@@ -60,6 +60,11 @@ static void print_model(const struct mmt_model *model, struct mmt_text *text)
     if (model && model->shapes < MMT_FEWEST_SHAPES)
         mmt_text_addf(text, "; nothing learned for other shapes: %d were timed, of %d",
                       model->shapes, MMT_FEWEST_SHAPES);
+    else if (model && model->heeded == 0)
+        mmt_text_addf(text,
+                      "; other shapes by the law of time alone: what %d taught chose no "
+                      "better",
+                      model->shapes);
     else if (model)
         mmt_text_addf(text,
                       "; other shapes within %.0f %% by the law of time, learned from %d",
@@ -105,9 +110,10 @@ json_t *mmt_holdings_json(const struct mmt_profile *profile)
             json_pack("{s:s, s:o, s:o}", "type", mmt_type_name((mmt_type) type), "tuned",
                       counts_json(holding.tuned), "ranges", counts_json(holding.ranges));
         if (holding.model)
-            json_object_set_new(one, "model",
-                                json_pack("{s:i, s:f}", "shapes", holding.model->shapes,
-                                          "residual", holding.model->residual));
+            json_object_set_new(
+                one, "model",
+                json_pack("{s:i, s:f, s:f}", "shapes", holding.model->shapes, "residual",
+                          holding.model->residual, "heeded", holding.model->heeded));
         json_array_append_new(all, one);
     }
     return all;

@@ -38,8 +38,9 @@ def files_of(tools, contexts):
         word = context.problem.split()
         dialect = 'cuda' if context.device.startswith('emulated') else 'opencl'
         kind = 'gpu' if dialect == 'cuda' else 'cpu'
+        transposes = ['--transposes', word[2]] if word[0] == 'gemm' else []
         text = subprocess.run([tools.mmtune, 'emit', context.configuration, '--type', word[1], '--dialect', dialect,
-                               '--kind', kind], capture_output=True, text=True, check=True,
+                               '--kind', kind, *transposes], capture_output=True, text=True, check=True,
                               env=dict(os.environ, MMTUNE_TEMPLATE_DIR=str(tools.templates))).stdout
         for file in places.sections(text):
             if dialect == 'opencl' or file not in ('ptx.h', 'hopper.h'):
