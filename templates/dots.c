@@ -36,26 +36,17 @@ static int64_t columns(const int *v, const mmt_problem *p, const struct mmt_caps
     return mmt_gemm_pieces(tiles, EACH * (caps->sms ? caps->sms : 1)) * v[THREAD_TILE_N];
 }
 
-/* AVX2 has 16 vector registers; AVX-512 and Arm have 32. */
-static int registers(const struct mmt_caps *caps)
-{
-    return caps->vector_bytes == 32 ? 16 : 32;
-}
-
 static const char *dots_check_device(const int *v, const struct mmt_variant *variant,
                                      const struct mmt_caps *caps)
 {
-    const size_t vector = v[VECTOR] * mmt_gemm_real_size(variant->type);
-
     if (variant->trans_a || !variant->trans_b)
         return "rows of A and of B must lie along k: it is for nt";
-    if (!caps->vector_bytes)
-        return NULL;
-    if (vector > caps->vector_bytes)
-        return "VECTOR is wider than the device's own vectors";
-    if (2 * vector < caps->vector_bytes)
-        return "VECTOR fills less than half of the device's own vectors";
-    if (v[THREAD_TILE_M] * (v[THREAD_TILE_N] + 1) + v[THREAD_TILE_N] > registers(caps))
+    const char *why = mmt_gemm_check_vector(v[VECTOR], variant->type, caps);
+    if (why)
+        return why;
+    if (caps->vector_bytes &&
+        v[THREAD_TILE_M] * (v[THREAD_TILE_N] + 1) + v[THREAD_TILE_N] >
+            mmt_gemm_vector_registers(caps))
         return "sums and operands of a register tile are more than the device has vector "
                "registers";
     return NULL;
@@ -109,6 +100,7 @@ const struct mmt_template mmt_template_dots = {
     .preferred_on = MMT_CPU,
     .rates = { .slowed = 1, .launch = 11000 },
     .file = "dots.cl",
+    .helpers = { "cpu_vectors.h" },
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
     .check_device = dots_check_device,

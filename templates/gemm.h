@@ -44,6 +44,29 @@ static inline int mmt_gemm_vector(mmt_type type)
 const char *mmt_gemm_check_device(int x, int y, size_t shared,
                                   const struct mmt_caps *caps);
 
+/* ---- vectors of a CPU, as cpu_vectors.h has them --------------------------------- */
+
+/* AVX2 has 16 vector registers; AVX-512 and Arm have 32. */
+static inline int mmt_gemm_vector_registers(const struct mmt_caps *caps)
+{
+    return caps->vector_bytes == 32 ? 16 : 32;
+}
+
+/* NULL if vectors of so many elements suit the device, whose own may be unknown. */
+static inline const char *mmt_gemm_check_vector(int elements, mmt_type type,
+                                                const struct mmt_caps *caps)
+{
+    const size_t bytes = (size_t) elements * mmt_gemm_real_size(type);
+
+    if (!caps->vector_bytes)
+        return NULL;
+    if (bytes > caps->vector_bytes)
+        return "VECTOR is wider than the device's own vectors";
+    if (2 * bytes < caps->vector_bytes)
+        return "VECTOR fills less than half of the device's own vectors";
+    return NULL;
+}
+
 /* ---- blocks that share a tile of C, as tiles.h has it: the knob SPLIT_K ---------- */
 
 /* `seen`: what sources see at most; `left`: the first of the values, a 0, leaves the

@@ -44,19 +44,14 @@ static const enum mmt_arg gemm_args[] = {
 static const char *panel_check_device(const int *v, const struct mmt_variant *variant,
                                       const struct mmt_caps *caps)
 {
-    size_t vector = v[VECTOR] * mmt_gemm_real_size(variant->type);
-
     if (variant->trans_b && !v[PACK_B])
         return "a transposed B has no vectors along n: it must be packed";
     if (mmt_type_in(variant->type, MMT_CONVERTED_TYPES) && !v[PACK_B])
         return "elements of B are converted while they are packed: it must be";
-    if (!caps->vector_bytes)
-        return NULL;
-    if (vector > caps->vector_bytes)
-        return "VECTOR is wider than the device's own vectors";
-    if (2 * vector < caps->vector_bytes)
-        return "VECTOR fills less than half of the device's own vectors";
-    if (!fits_registers(v, caps))
+    const char *why = mmt_gemm_check_vector(v[VECTOR], variant->type, caps);
+    if (why)
+        return why;
+    if (caps->vector_bytes && !fits_registers(v, caps))
         return "a register tile, a row of B and a factor of A are more than the device "
                "has vector registers";
     return NULL;
@@ -142,6 +137,7 @@ const struct mmt_template mmt_template_panel = {
     .preferred_on = MMT_CPU,
     .rates = { .slowed = 1, .launch = 11000 },
     .file = "panel.cl",
+    .helpers = { "cpu_vectors.h" },
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
     .check_device = panel_check_device,

@@ -32,16 +32,11 @@ static inline int64_t tiles(const int *v, const mmt_problem *p)
            mmt_gemm_pieces(p->n, width(v) * v[PANELS_N]);
 }
 
-/* AVX2 has 16 vector registers; AVX-512 and Arm have 32. */
-static inline int registers(const struct mmt_caps *caps)
-{
-    return caps->vector_bytes == 32 ? 16 : 32;
-}
-
 /* Whether a register tile, a row of B and a factor of A have registers. */
 static inline bool fits_registers(const int *v, const struct mmt_caps *caps)
 {
-    return (v[THREAD_TILE_M] + 1) * v[THREAD_TILE_N] + 1 <= registers(caps);
+    return (v[THREAD_TILE_M] + 1) * v[THREAD_TILE_N] + 1 <=
+           mmt_gemm_vector_registers(caps);
 }
 
 /* Matrices that are packed of a batch: one where all share it. */

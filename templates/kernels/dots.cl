@@ -18,24 +18,10 @@
 #ifndef THREAD_TILE_N
 #define THREAD_TILE_N 4       // columns of C in a register tile
 #endif
-#ifndef VECTOR
-#define VECTOR 8              // elements in a vector
-#endif
 
 #if TRANS_A || !TRANS_B
 #error "rows of A and of B must lie along k: TRANS_A 0 and TRANS_B 1"
 #endif
-
-#define PASTE_(a, b) a##b
-#define PASTE(a, b)  PASTE_(a, b)
-#if defined(TYPE_F64)
-typedef PASTE(double, VECTOR) vec;
-#elif defined(TYPE_I32) || defined(TYPE_I8)
-typedef PASTE(uint, VECTOR) vec;
-#else
-typedef PASTE(float, VECTOR) vec;
-#endif
-#define LOAD_VECTOR(p) PASTE(vload, VECTOR)(0, p)
 
 // A vector of elements, as real numbers.
 DEVICE_FN vec load(const GLOBAL element *p)
@@ -69,7 +55,7 @@ DEVICE_FN vec load_part(const GLOBAL element *p, int count)
 DEVICE_FN real sum_of(vec sums)
 {
     real part[VECTOR], sum = 0;
-    PASTE(vstore, VECTOR)(sums, 0, part);
+    STORE_VECTOR(sums, part);
     UNROLL
     for (int e = 0; e < VECTOR; e++)
         sum += part[e];

@@ -29,9 +29,6 @@
 #ifndef THREAD_TILE_N
 #define THREAD_TILE_N 4       // vectors of C in a row of a register tile
 #endif
-#ifndef VECTOR
-#define VECTOR 16             // elements in a vector
-#endif
 #ifndef K_UNROLL
 #define K_UNROLL 4            // steps of k unrolled
 #endif
@@ -55,18 +52,6 @@
 #define WIDTH       (THREAD_TILE_N * VECTOR)
 #define PACK_K      32        // steps of k that a work-item copies
 #define PACK_PANELS 8         // into so many panels
-
-#define PASTE_(a, b) a##b
-#define PASTE(a, b)  PASTE_(a, b)
-#if defined(TYPE_F64)
-typedef PASTE(double, VECTOR) vec;
-#elif defined(TYPE_I32) || defined(TYPE_I8)
-typedef PASTE(uint, VECTOR) vec;
-#else
-typedef PASTE(float, VECTOR) vec;
-#endif
-#define LOAD_VECTOR(p)     PASTE(vload, VECTOR)(0, p)
-#define STORE_VECTOR(v, p) PASTE(vstore, VECTOR)(v, 0, p)
 
 // Where element (i, l) of op(A) and (l, j) of op(B) lie, from the first.
 #define A_AT(i, l) (TRANS_A ? (wide) (l) * lda + (i) : (wide) (i) * lda + (l))

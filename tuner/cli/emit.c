@@ -109,8 +109,7 @@ static mmt_status read_configuration(const char *words, struct request *request,
     return mmt_config_parse_for(words, problem, &any, &request->config, err);
 }
 
-/* Whether values of which the text depends are left to the problem: other shapes make
- * others. */
+/* Whether values that the text has are auto: other shapes make others. */
 static bool is_open(const struct request *request, const mmt_problem *problem,
                     const struct mmt_caps *any)
 {
