@@ -102,6 +102,16 @@ static struct share share_of(const struct mmt_bound *bound, const struct mmt_loa
     return s;
 }
 
+/* Launches of CUDA may begin before the one before them has ended; OpenCL's do not. */
+static double launching(const struct mmt_rates *rates, int launches,
+                        const struct mmt_caps *caps)
+{
+    const double again = caps->dialect == MMT_OPENCL_C
+                             ? fmax(rates->launch, rates->launch_again)
+                             : rates->launch_again;
+    return rates->launch + (launches - 1) * again;
+}
+
 /* What a multiprocessor computes, what it fetches from the L2 cache, what all of them
  * fetch from memory and what the blocks wait for step by step are hidden behind each
  * other for the most part: their 2-norm; and what comes before and after it. */
@@ -135,8 +145,8 @@ static double on_gpu(const struct share *s, const struct mmt_load *load,
     const double most =
         sqrt(compute * compute + fetch * fetch + wait * wait + memory * memory);
     return most + rounds * rates->around +
-           s->blocks * s->m * s->n * rates->stored * fmax(size, 4) / 4 + rates->launch +
-           (load->launches - 1) * rates->launch_again;
+           s->blocks * s->m * s->n * rates->stored * fmax(size, 4) / 4 +
+           launching(rates, load->launches, bound->caps);
 }
 
 double mmt_cost_estimate_load(const struct mmt_bound *bound, const struct mmt_load *load)

@@ -6,6 +6,7 @@
 
 #include <mmtune/cuda.h>
 
+#include "device/cards.h"
 #include "device/cuda_internal.h"
 #include "device/nvml.h"
 #include "device/nvrtc.h"
@@ -49,7 +50,7 @@ static void fill_limits(struct mmt_caps *caps, CUdevice device)
         caps->shared = ASK(MAX_SHARED_MEMORY_PER_BLOCK);
     caps->shared_per_sm = ASK(MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
     caps->registers = ASK(MAX_REGISTERS_PER_BLOCK);
-    caps->registers_per_thread = caps->sm < 35 ? 63 : 255;
+    caps->registers_per_thread = mmt_registers_per_thread(caps->sm);
     caps->registers_per_sm = ASK(MAX_REGISTERS_PER_MULTIPROCESSOR);
     caps->threads_per_sm = ASK(MAX_THREADS_PER_MULTIPROCESSOR);
     caps->blocks_per_sm = ASK(MAX_BLOCKS_PER_MULTIPROCESSOR);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "device/cards.h"
 #include "device/cubin.h"
 #include "device/nvrtc.h"
 
@@ -35,48 +36,11 @@ struct null_mark {
 
 /* ---- what cards of an architecture are like -------------------------------------- */
 
-enum { KIB = 1024, WARP = 32, BUFFER_ALIGN = 256 };
-
-/* A usual card of each compute capability. Shared memory in KiB: what a block may ask
- * for, what a multiprocessor has. Cache in KiB, memory in GiB, clock in MHz. */
-static const struct card {
-    int sm;
-    unsigned shared, shared_per_sm, threads_per_sm, blocks_per_sm, sms;
-    unsigned cache, memory, clock;
-} cards[] = {
-    { 30, 48, 48, 2048, 16, 8, 512, 4, 706 },
-    { 35, 48, 48, 2048, 16, 15, 1536, 12, 745 },
-    { 50, 48, 64, 2048, 32, 5, 2048, 2, 1085 },
-    { 52, 48, 96, 2048, 32, 22, 3072, 6, 1075 },
-    { 60, 48, 64, 2048, 32, 56, 4096, 16, 1480 },
-    { 61, 48, 96, 2048, 32, 10, 1536, 6, 1708 },
-    { 70, 96, 96, 2048, 32, 80, 6144, 16, 1530 },
-    { 75, 64, 64, 1024, 16, 40, 4096, 16, 1590 },
-    { 80, 163, 164, 2048, 32, 108, 40960, 80, 1410 },
-    { 86, 99, 100, 1536, 16, 82, 6144, 24, 1695 },
-    { 87, 163, 164, 1536, 16, 16, 4096, 32, 1300 },
-    { 89, 99, 100, 1536, 24, 128, 73728, 24, 2520 },
-    { 90, 227, 228, 2048, 32, 132, 51200, 80, 1980 },
-    { 100, 227, 228, 2048, 32, 148, 129024, 180, 1965 },
-    { 110, 227, 228, 1536, 24, 20, 32768, 128, 1575 },
-    { 120, 99, 100, 1536, 24, 170, 98304, 32, 2407 },
-    { 121, 99, 100, 1536, 24, 48, 24576, 128, 2418 },
-};
-
-enum { NUM_CARDS = sizeof(cards) / sizeof(cards[0]), PLAIN_CARD = 75 };
-
-/* The card of that capability, or the nearest older one. */
-static const struct card *find_card(int sm)
-{
-    const struct card *found = &cards[0];
-    for (int i = 1; i < NUM_CARDS && cards[i].sm <= sm; i++)
-        found = &cards[i];
-    return found;
-}
+enum { KIB = 1024, WARP = 32, BUFFER_ALIGN = 256, PLAIN_CARD = 75 };
 
 static void fill_caps(struct mmt_caps *caps, int sm, const struct mmt_nvrtc *nvrtc)
 {
-    const struct card *card = find_card(sm);
+    const struct mmt_card *card = mmt_find_card(sm);
     *caps = (struct mmt_caps){
         .backend = "null",
         .vendor = "none",
@@ -91,7 +55,7 @@ static void fill_caps(struct mmt_caps *caps, int sm, const struct mmt_nvrtc *nvr
         .shared = (size_t) card->shared * KIB,
         .shared_per_sm = (size_t) card->shared_per_sm * KIB,
         .registers = 65536,
-        .registers_per_thread = sm < 35 ? 63 : 255,
+        .registers_per_thread = mmt_registers_per_thread(sm),
         .registers_per_sm = 65536,
         .threads_per_sm = card->threads_per_sm,
         .blocks_per_sm = card->blocks_per_sm,
@@ -128,7 +92,7 @@ static int parse_architecture(const char *which, bool *ptx)
            sscanf(which, "compute_%d%n", &sm, &length) == 1;
     if (length && !strcmp(which + length, "a"))
         length++;
-    return length && !which[length] && sm >= cards[0].sm && sm < 1000 ? sm : -1;
+    return length && !which[length] && sm >= mmt_find_card(0)->sm && sm < 1000 ? sm : -1;
 }
 
 static mmt_status null_open(const char *which, mmt_device **out, mmt_error *err)

@@ -1,4 +1,5 @@
 /* What an OpenCL device can do. */
+#include "device/cards.h"
 #include "device/opencl_internal.h"
 
 #include <limits.h>
@@ -198,6 +199,12 @@ static void fill_nvidia(cl_device_id id, struct mmt_caps *caps)
     caps->registers = get_uint(id, CL_DEVICE_REGISTERS_PER_BLOCK_NV);
     caps->sm = (int) (10 * get_uint(id, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV) +
                       get_uint(id, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV));
+    const struct mmt_card *card = mmt_find_card(caps->sm);
+    caps->registers_per_thread = mmt_registers_per_thread(caps->sm);
+    caps->registers_per_sm = caps->registers;
+    caps->shared_per_sm = caps->shared; /* the driver's split with L1: one large block's */
+    caps->threads_per_sm = card->threads_per_sm;
+    caps->blocks_per_sm = card->blocks_per_sm;
 }
 
 static void fill_by_kind(cl_device_id id, struct mmt_caps *caps)
@@ -224,9 +231,9 @@ void mmt_opencl_caps(cl_device_id id, struct mmt_caps *caps)
     name_architecture(id, caps);
     name_compiler(id, caps);
     fill_block(id, caps);
+    caps->shared = get_ulong(id, CL_DEVICE_LOCAL_MEM_SIZE);
     fill_by_kind(id, caps);
     caps->f64 = has_f64(id);
-    caps->shared = get_ulong(id, CL_DEVICE_LOCAL_MEM_SIZE);
     caps->sms = get_uint(id, CL_DEVICE_MAX_COMPUTE_UNITS);
     caps->cache = get_ulong(id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
     caps->memory = get_ulong(id, CL_DEVICE_GLOBAL_MEM_SIZE);

@@ -45,8 +45,8 @@ void mmt_opencl_platform_text(cl_platform_id platform, cl_platform_info what, ch
 /* ---- opencl_program.c: text to binary to program --------------------------------- */
 
 /* How every text is compiled: IEEE arithmetic, a * b + c may become one fused operation.
- */
-extern const char mmt_opencl_options[];
+ * On NVIDIA's cards texts know by __CUDA_ARCH__ which PTX they may hold, as in CUDA C++. */
+void mmt_opencl_add_options(const struct mmt_caps *caps, struct mmt_text *options);
 
 struct opencl_module {
     struct mmt_module base;

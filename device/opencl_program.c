@@ -6,7 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char mmt_opencl_options[] = "-cl-std=CL1.2";
+void mmt_opencl_add_options(const struct mmt_caps *caps, struct mmt_text *options)
+{
+    mmt_text_add(options, "-cl-std=CL1.2");
+    if (caps->sm)
+        mmt_text_addf(options, " -D__CUDA_ARCH__=%d0", caps->sm);
+}
 
 /* What we hand out as a binary is one of these tags and the rest: the platform's binary,
  * or the text for a platform that gives none. */
@@ -132,7 +137,10 @@ static mmt_status build(struct opencl_device *device, const char *source, size_t
         clCreateProgramWithSource(device->context, 1, &source, &length, &code);
     if (!program)
         return mmt_opencl_fail(err, code, "clCreateProgramWithSource");
-    code = clBuildProgram(program, 1, &device->id, mmt_opencl_options, NULL, NULL);
+    struct mmt_text options = { 0 };
+    mmt_opencl_add_options(&device->base.caps, &options);
+    code = clBuildProgram(program, 1, &device->id, mmt_text_string(&options), NULL, NULL);
+    mmt_text_finish(&options);
     *log = build_log(program, device->id);
     if (!code) {
         *out = program;

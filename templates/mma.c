@@ -1,4 +1,4 @@
-/* The knobs of mma.cu, in the order in which that file names them, for the types that
+/* The knobs of mma.cl, in the order in which that file names them, for the types that
  * tensor cores take and for f32 in slices. */
 #include "templates/gemm.h"
 
@@ -61,6 +61,10 @@ static const int seeds[][MMT_MAX_KNOBS] = {
       [REGISTER_STAGES] = 2, [PROMOTE] = 4, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 2, [SPLIT_K] = 1 },
     { [TILE_M] = 128, [TILE_N] = 128, [TILE_K_BYTES] = 64, [WARPS_M] = 2, [WARPS_N] = 4, [STAGES] = 4,
       [REGISTER_STAGES] = 2, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [SPLIT_K] = 4 },
+    { [TILE_M] = 128, [TILE_N] = 256, [TILE_K_BYTES] = 32, [WARPS_M] = 2, [WARPS_N] = 4, [STAGES] = 4,
+      [REGISTER_STAGES] = 1, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [SPLIT_K] = 1 },
+    { [TILE_M] = 128, [TILE_N] = 128, [TILE_K_BYTES] = 64, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 3,
+      [REGISTER_STAGES] = 1, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [SPLIT_K] = 1 },
     { [TILE_M] = 128, [TILE_N] = 64, [TILE_K_BYTES] = 128, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 4,
       [REGISTER_STAGES] = 2, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 2, [SPLIT_K] = 16 },
     { [TILE_M] = 64, [TILE_N] = 64, [TILE_K_BYTES] = 128, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 3,
@@ -337,17 +341,17 @@ static bool bf16x3_prefers(const mmt_problem *p, const struct mmt_caps *caps)
     return p->m <= SHORT || p->n <= SHORT;
 }
 
-/* Hopper's wgmma is the faster one. */
+/* Hopper's wgmma is the faster one, of which OpenCL knows nothing. */
 static bool mma_prefers(const mmt_problem *p, const struct mmt_caps *caps)
 {
     (void) p;
-    return caps->sm < 90 || caps->sm >= 100;
+    return caps->dialect == MMT_OPENCL_C || caps->sm < 90 || caps->sm >= 100;
 }
 
-/* What both templates of mma.cu have. */
-#define OF_MMA_CU                                                                        \
-    .op = MMT_GEMM, .fused = true, .dialects = MMT_CUDA_CXX, .preferred_on = MMT_GPU,    \
-    .fma_per_cycle_per_sm = 512, .file = "mma.cu",                                       \
+/* What both templates of mma.cl have. */
+#define OF_MMA_CL                                                                        \
+    .op = MMT_GEMM, .fused = true, .dialects = MMT_CUDA_CXX | MMT_OPENCL_C, .preferred_on = MMT_GPU,    \
+    .fma_per_cycle_per_sm = 512, .file = "mma.cl",                                       \
     .helpers = { "ptx.h", "transpose.h", "stage.h", "grid.h" }, .knobs = knobs,          \
     .num_knobs = NUM_KNOBS, .check_device = mma_check_device,                            \
     .check_problem = mma_check_problem, .tile = mma_tile, .work = mma_work,              \
@@ -360,7 +364,7 @@ const struct mmt_template mmt_template_mma = {
     .types = 1 << MMT_BF16 | 1 << MMT_F16 | 1 << MMT_TF32 | 1 << MMT_F8E4M3 |
              1 << MMT_F8E5M2 | 1 << MMT_I8,
     .prefers = mma_prefers,
-    OF_MMA_CU,
+    OF_MMA_CL,
     .rates = { .slowed = 0.96,
                .feeding = 0.53,
                .l2 = 48,
@@ -379,7 +383,7 @@ const struct mmt_template mmt_template_mma_bf16x3 = {
     .what = "f32 as three bf16 slices on the tensor cores of NVIDIA's sm_80 and newer",
     .types = 1 << MMT_F32,
     .prefers = bf16x3_prefers,
-    OF_MMA_CU,
+    OF_MMA_CL,
     .rates = { .slowed = 1.22,
                .feeding = 0.33,
                .few_warps = 1.8,

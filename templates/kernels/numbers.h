@@ -20,6 +20,16 @@ DEVICE_FN float bf16_to_float(unsigned short x)
     return FLOAT_OF_BITS((unsigned int) x << 16);
 }
 
+#if (defined(__CUDACC__) || defined(__OPENCL_VERSION__)) && __CUDA_ARCH__ >= 800
+DEVICE_FN unsigned short round_to_bf16(float x)
+{
+    unsigned short y;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y) : "f"(x));
+    return y;
+}
+#define ROUND_TO_BF16(x) round_to_bf16(x)
+#endif
+
 // To the nearest, ties to even.
 DEVICE_FN unsigned short float_to_bf16(float x)
 {

@@ -71,7 +71,7 @@ DEVICE_FN void words_of(word words[SLICES], const element *x)
     UNROLL
     for (int e = 0; e < SLICES; e++)
         words[e] = x[e];
-    turn(words);
+    turn(words, false);
 }
 #else
 // A word of elements that stand in WORD places.

@@ -3,7 +3,10 @@
 #define GLOBAL
 #define SHARED      __shared__
 #define SHARED_PTR
+#define SHARED_ADDRESS(p) ((unsigned) __cvta_generic_to_shared(p)) // as PTX takes it
 #define DEVICE_FN   static __device__ __forceinline__
+#define CONSTANT_FN DEVICE_FN constexpr // its value is known where its arguments are
+#define IN(type)    const type &         // a parameter that is read
 #define RESTRICT    __restrict__
 #define BARRIER()   __syncthreads()
 #define WARP_BARRIER() __syncwarp()
@@ -75,15 +78,6 @@ DEVICE_FN float widen_f16(unsigned short x)
 }
 #define ROUND_TO_F16(x) round_to_f16(x)
 #define WIDEN_F16(x)    widen_f16(x)
-#endif
-#if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
-DEVICE_FN unsigned short round_to_bf16(float x)
-{
-    unsigned short y;
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y) : "f"(x));
-    return y;
-}
-#define ROUND_TO_BF16(x) round_to_bf16(x)
 #endif
 
 // A product that is rounded by itself: no addition is fused to it.

@@ -3,7 +3,10 @@
 #define GLOBAL      __global
 #define SHARED      __local
 #define SHARED_PTR  __local
+#define SHARED_ADDRESS(p) ((uint) (size_t) (p)) // NVIDIA: as PTX takes it
 #define DEVICE_FN   static inline __attribute__((always_inline))
+#define CONSTANT_FN DEVICE_FN
+#define IN(type)    const type
 #define RESTRICT    restrict
 #define BARRIER()   barrier(CLK_LOCAL_MEM_FENCE)
 #define WARP_BARRIER() BARRIER() // a warp's size is not known
@@ -14,6 +17,7 @@
 #define BLOCK_Z     ((int) get_group_id(2))
 #define GRID_X      ((int) get_num_groups(0))
 #define GRID_Y      ((int) get_num_groups(1))
+#define asm         __asm__  // NVIDIA takes PTX: __CUDA_ARCH__ is defined there
 #define UNROLL      _Pragma("unroll")
 #define NO_UNROLL   _Pragma("unroll 1")
 

@@ -1,5 +1,6 @@
-// What CUDA C++ has no words for: what a warp does together, and copies to shared memory
-// that go on by themselves. Addresses in shared memory are 32 bits wide.
+// What neither CUDA C++ nor OpenCL C has words for, in PTX, which NVIDIA takes in both: what
+// a warp does together, and copies to shared memory that go on by themselves. Addresses in
+// shared memory are 32 bits wide.
 //
 // A warp's product is 16 x 8, and all types stand alike in it when counted in bytes. Lane
 // 4 * g + q holds of A (16 lines, 32 bytes along k), of B (8 lines) and of the accumulators:
@@ -8,6 +9,15 @@
 //     line g      a[0]             a[2]          b[0]  b[1]        columns 2q, 2q + 1 of
 //     line g + 8  a[1]             a[3]                            row g: c[0], c[1], of
 //                                                                  row g + 8: c[2], c[3]
+
+#ifdef __OPENCL_VERSION__
+DEVICE_FN unsigned __byte_perm(unsigned x, unsigned y, unsigned selector)
+{
+    unsigned bytes;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(x), "r"(y), "r"(selector));
+    return bytes;
+}
+#endif
 
 // From sm_80 on instructions are 32 bytes deep, and copies go by themselves.
 #if __CUDA_ARCH__ >= 800
@@ -26,33 +36,33 @@ DEVICE_FN void end_group(void)
 }
 
 // Start copying so many bytes, 16 or 4, of which all behind the first `count` are 0.
-DEVICE_FN void copy_16(unsigned to, const void *from, int count)
+DEVICE_FN void copy_16(unsigned to, const GLOBAL void *from, int count)
 {
     asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;"
                  :: "r"(to), "l"(from), "r"(count) : "memory");
 }
 
-DEVICE_FN void copy_4(unsigned to, const void *from, int count)
+DEVICE_FN void copy_4(unsigned to, const GLOBAL void *from, int count)
 {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
                  :: "r"(to), "l"(from), "r"(count) : "memory");
 }
 
-DEVICE_FN void copy_8(unsigned to, const void *from, int count)
+DEVICE_FN void copy_8(unsigned to, const GLOBAL void *from, int count)
 {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;"
                  :: "r"(to), "l"(from), "r"(count) : "memory");
 }
 
 // All of them where they are wanted, and else nothing. Without a branch.
-DEVICE_FN void copy_16_if(bool wanted, unsigned to, const void *from)
+DEVICE_FN void copy_16_if(bool wanted, unsigned to, const GLOBAL void *from)
 {
     asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0;\n"
                  "@p cp.async.cg.shared.global.L2::128B [%0], [%1], 16; }"
                  :: "r"(to), "l"(from), "r"((unsigned) wanted) : "memory");
 }
 
-DEVICE_FN void copy_8_if(bool wanted, unsigned to, const void *from)
+DEVICE_FN void copy_8_if(bool wanted, unsigned to, const GLOBAL void *from)
 {
     asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0;\n"
                  "@p cp.async.ca.shared.global [%0], [%1], 8; }"
@@ -69,7 +79,7 @@ DEVICE_FN void arrive_when_copied(unsigned barrier)
 
 // The 1, 2 or 4 bytes there, which is a multiple of as many, or 0. Without a branch, so that
 // many such loads are under way together.
-DEVICE_FN unsigned load_if(bool there, const void *from, int size)
+DEVICE_FN unsigned load_if(bool there, const GLOBAL void *from, int size)
 {
     unsigned x;
 #define LOAD_IF(bits)                                                                        \

@@ -30,22 +30,23 @@
 #define OPERAND_A TILE_M, !TRANS_A
 #define OPERAND_B TILE_N, TRANS_B
 #define SAME      tile, deep
+#define HELD_WORDS(tile) ((HALVES ? 4 : 2) * (tile) * TILE_K_BYTES / 4 / THREADS + 4)
 
 // ---- a tile in shared memory ------------------------------------------------------------
 
-DEVICE_FN constexpr bool is_transposed(OPERAND)
+CONSTANT_FN bool is_transposed(OPERAND)
 {
     return SIZE == 1 && !deep;
 }
 
 // Of a row in shared memory.
-DEVICE_FN constexpr int row_bytes(OPERAND)
+CONSTANT_FN int row_bytes(OPERAND)
 {
     return deep || is_transposed(SAME) ? TILE_K_BYTES : tile * SIZE;
 }
 
 // Chunks of a row that are exchanged with each other: a power of two, at most 8.
-DEVICE_FN constexpr int exchanged(OPERAND)
+CONSTANT_FN int exchanged(OPERAND)
 {
     return row_bytes(SAME) % 128 == 0 ? 8 : row_bytes(SAME) % 64 == 0 ? 4 : 2;
 }
@@ -73,62 +74,59 @@ DEVICE_FN int place(int row, int byte, OPERAND)
 // where elements are transposed, four neighbours of four rows. The j-th is j * pass_of rows
 // further on.
 struct copier {
-    const element *from;       // its first piece in the tile to be copied next
+    const GLOBAL element *from;       // its first piece in the tile to be copied next
     int row, at;               // that piece's place in the tile as it stands in memory
     int lines, ld;             // lines that the matrix has from the tile on; its ld
     bool words;                // rows begin at multiples of 4 bytes
 };
 
 // Whether copies always go by themselves.
-DEVICE_FN constexpr bool is_async(OPERAND)
+CONSTANT_FN bool is_async(OPERAND)
 {
     return ASYNC && (SIZE == 4 || (ALIGNED && !is_transposed(SAME)));
 }
 
 // Whether these do.
-DEVICE_FN bool goes_async(const struct copier &c, OPERAND)
+DEVICE_FN bool goes_async(IN(struct copier) c, OPERAND)
 {
     return is_async(SAME) || (ASYNC && !is_transposed(SAME) && c.words);
 }
 
 // Rows of a tile as it stands in memory.
-DEVICE_FN constexpr int num_rows(OPERAND)
+CONSTANT_FN int num_rows(OPERAND)
 {
     return deep ? tile : TILE_K;
 }
 
 // Threads that copy beside each other, and the rows that they copy.
-DEVICE_FN constexpr int threads_beside(OPERAND)
+CONSTANT_FN int threads_beside(OPERAND)
 {
     return is_transposed(SAME) ? tile : (deep ? TILE_K : tile) / RUN;
 }
-DEVICE_FN constexpr int rows_beside(OPERAND)
+CONSTANT_FN int rows_beside(OPERAND)
 {
     return is_transposed(SAME) ? 16 : 1;
 }
 
 // Rows that the block copies at once; threads beyond them have nothing to copy.
-DEVICE_FN constexpr int pass_of(OPERAND)
+CONSTANT_FN int pass_of(OPERAND)
 {
     return THREADS / threads_beside(SAME) * rows_beside(SAME);
 }
 
-DEVICE_FN constexpr int pieces_of(OPERAND)
+CONSTANT_FN int pieces_of(OPERAND)
 {
     return (num_rows(SAME) - 1) / pass_of(SAME) + 1;
 }
 
-// Words that a thread holds on their way through registers, all in all and of a piece.
-DEVICE_FN constexpr int held_by(OPERAND)
+// Words of a piece that a thread holds on their way through registers; of all pieces at
+// most HELD_WORDS: threads that copy beside each other may leave just under half without work.
+CONSTANT_FN int held_by(OPERAND)
 {
     return is_transposed(SAME) ? 4 : HALVES ? 2 : PIECE / 4;
 }
-DEVICE_FN constexpr int held_of(OPERAND)
-{
-    return is_async(SAME) ? 1 : pieces_of(SAME) * held_by(SAME);
-}
 
-DEVICE_FN struct copier start_copier(const element *matrix, int ld, int line, int lines,
+DEVICE_FN struct copier start_copier(const GLOBAL element *matrix, int ld, int line, int lines,
                                      int depth, OPERAND)
 {
     const int beside = threads_beside(SAME), t = THREAD_X % beside;
@@ -149,7 +147,7 @@ DEVICE_FN struct copier start_copier(const element *matrix, int ld, int line, in
 
 // A word of elements, of which those behind the first `count` are 0.
 #if AT_ONCE
-DEVICE_FN unsigned load_word(const element *from, int count, bool words)
+DEVICE_FN unsigned load_word(const GLOBAL element *from, int count, bool words)
 {
     const bool whole = words && count >= 4 / SIZE;
     unsigned word = words ? load_if(whole, from, 4) : 0;
@@ -159,18 +157,22 @@ DEVICE_FN unsigned load_word(const element *from, int count, bool words)
     return word;
 }
 #else
-DEVICE_FN unsigned load_word(const element *from, int count, bool words)
+DEVICE_FN unsigned bits_of(const GLOBAL element *x)
+{
+    return SIZE == 1   ? *(const GLOBAL unsigned char *) x
+           : SIZE == 2 ? *(const GLOBAL unsigned short *) x
+                       : *(const GLOBAL unsigned *) x;
+}
+
+DEVICE_FN unsigned load_word(const GLOBAL element *from, int count, bool words)
 {
     unsigned word = 0;
     if (words && count >= 4 / SIZE)
-        return *(const unsigned *) from;
+        return *(const GLOBAL unsigned *) from;
     UNROLL
     for (int e = 0; e < 4 / SIZE; e++)
-        if (e < count) {
-            unsigned bits = 0;
-            memcpy(&bits, from + e, SIZE);
-            word |= bits << 8 * SIZE * e;
-        }
+        if (e < count)
+            word |= bits_of(from + e) << 8 * SIZE * e;
     return word;
 }
 #endif
@@ -178,23 +180,23 @@ DEVICE_FN unsigned load_word(const element *from, int count, bool words)
 // How many elements of piece j are in the matrix, along a row, and of how many rows from
 // its first on. `left` depths are left to copy, and `inside` says that all of the tile is in
 // the matrix.
-DEVICE_FN int along(const struct copier &c, int left, bool inside, OPERAND)
+DEVICE_FN int along(IN(struct copier) c, int left, bool inside, OPERAND)
 {
     return inside ? 16 : (deep ? left : c.lines) - c.at;
 }
-DEVICE_FN int across(const struct copier &c, int j, int left, bool inside, OPERAND)
+DEVICE_FN int across(IN(struct copier) c, int j, int left, bool inside, OPERAND)
 {
     return inside ? 4 : (deep ? c.lines : left) - c.row - j * pass_of(SAME);
 }
 
 // Start copying piece j to a tile in shared memory.
-DEVICE_FN void copy_piece(const struct copier &c, int j, unsigned to, int left, bool inside,
+DEVICE_FN void copy_piece(IN(struct copier) c, int j, unsigned to, int left, bool inside,
                           OPERAND)
 {
     const int row = c.row + j * pass_of(SAME), most = along(c, left, inside, SAME);
     const bool none = most <= 0 || across(c, j, left, inside, SAME) <= 0;
     const int bytes = none ? 0 : (most < RUN ? most : RUN) * SIZE;
-    const element *from = c.from + (wide) (j * pass_of(SAME)) * c.ld;
+    const GLOBAL element *from = c.from + (wide) (j * pass_of(SAME)) * c.ld;
     const unsigned at = to + place(row, c.at * SIZE, SAME);
 
     if (row >= num_rows(SAME))
@@ -206,20 +208,18 @@ DEVICE_FN void copy_piece(const struct copier &c, int j, unsigned to, int left, 
 }
 
 // Load it, where `words` in whole words.
-DEVICE_FN void load_piece(const struct copier &c, int j, unsigned *held, int left,
+DEVICE_FN void load_piece(IN(struct copier) c, int j, unsigned *held, int left,
                           bool inside, bool words, OPERAND)
 {
     const bool mine = c.row + j * pass_of(SAME) < num_rows(SAME);
     const int most = along(c, left, inside, SAME);
     const int rows = mine ? across(c, j, left, inside, SAME) : 0;
-    const element *from = c.from + (wide) (j * pass_of(SAME)) * c.ld;
+    const GLOBAL element *from = c.from + (wide) (j * pass_of(SAME)) * c.ld;
 
     if (!AT_ONCE && !mine)
         return;
     if (ALIGNED && !is_transposed(SAME) && rows > 0 && most >= RUN) {
-        const uint4 all = *(const uint4 *) from;
-        held[0] = all.x, held[PIECE / 16] = all.y, held[PIECE / 8] = all.z;
-        held[PIECE / 4 - 1] = all.w;
+        LOAD4(GLOBAL, uint, held, from);
         return;
     }
     UNROLL
@@ -234,7 +234,7 @@ DEVICE_FN void load_piece(const struct copier &c, int j, unsigned *held, int lef
 }
 
 // Store it, as it was loaded, to a tile in shared memory.
-DEVICE_FN void put_piece(const struct copier &c, int j, unsigned char *to, unsigned *held,
+DEVICE_FN void put_piece(IN(struct copier) c, int j, SHARED_PTR unsigned char *to, unsigned *held,
                          OPERAND)
 {
     const int row = c.row + j * pass_of(SAME);
@@ -242,15 +242,14 @@ DEVICE_FN void put_piece(const struct copier &c, int j, unsigned char *to, unsig
     if (row >= num_rows(SAME))
         return;
     if (is_transposed(SAME)) {
-        turn(held);
+        turn(held, false);
         UNROLL
         for (int i = 0; i < 4; i++)
-            *(unsigned *) (to + place(c.at + i, row, SAME)) = held[i];
+            *(SHARED_PTR unsigned *) (to + place(c.at + i, row, SAME)) = held[i];
     } else if (ALIGNED) {
-        *(uint4 *) (to + place(row, c.at * SIZE, SAME)) =
-            make_uint4(held[0], held[PIECE / 16], held[PIECE / 8], held[PIECE / 4 - 1]);
+        STORE4(SHARED_PTR, uint, to + place(row, c.at * SIZE, SAME), held);
     } else {
-        *(unsigned *) (to + place(row, c.at * SIZE, SAME)) =
+        *(SHARED_PTR unsigned *) (to + place(row, c.at * SIZE, SAME)) =
             HALVES ? held[0] | held[1] << 16 : held[0];
     }
 }
@@ -264,7 +263,7 @@ DEVICE_FN void put_piece(const struct copier &c, int j, unsigned char *to, unsig
 #endif
 
 // Start copying all pieces, or load them.
-DEVICE_FN void copy_tile(const struct copier &c, unsigned to, unsigned *held, int left,
+DEVICE_FN void copy_tile(IN(struct copier) c, unsigned to, unsigned *held, int left,
                          bool inside, OPERAND)
 {
     if (goes_async(c, SAME)) {
@@ -283,7 +282,7 @@ DEVICE_FN void copy_tile(const struct copier &c, unsigned to, unsigned *held, in
 }
 
 // Store what was loaded of them.
-DEVICE_FN void put_tile(const struct copier &c, unsigned char *to, unsigned *held, OPERAND)
+DEVICE_FN void put_tile(IN(struct copier) c, SHARED_PTR unsigned char *to, unsigned *held, OPERAND)
 {
     if (goes_async(c, SAME))
         return;

@@ -1,5 +1,6 @@
 // mma - C = activation(alpha*op(A)*op(B) + beta*C + bias) on NVIDIA's tensor cores, by
-// instructions of a warp: from sm_75 on, and for operands of any alignment.
+// instructions of a warp: from sm_75 on, through CUDA or OpenCL, and for operands of any
+// alignment.
 //
 // One block computes a TILE_M x TILE_N tile of C, or of one split of k; WARPS_M x WARPS_N
 // warps share it, each with a rectangle of it made of blocks of 16 x 8. STAGES pairs of
@@ -78,7 +79,7 @@
 // Fetch 16 lines, 32 bytes deep, as the tensor core takes them: one block of A, or two of
 // B below each other. The four words a lane gets have places: of A, lines 8 further down
 // come first, and then those 16 bytes further on; of B, the other way round.
-DEVICE_FN void take(unsigned to[4], const unsigned char *tile_at, unsigned address,
+DEVICE_FN void take(unsigned to[4], const SHARED_PTR unsigned char *tile_at, unsigned address,
                     int line, int depth, bool of_b, OPERAND)
 {
     const int lane = THREAD_X % 32, i = lane / 8;
@@ -95,7 +96,7 @@ DEVICE_FN void take(unsigned to[4], const unsigned char *tile_at, unsigned addre
         for (int w = 0; w < 4; w++) {
             const int row = depth + (of_b ? w % 2 : w / 2) * 4 + lane % 4;
             const int at = line + (of_b ? w / 2 : w % 2) * 8 + lane / 4;
-            to[w] = *(const unsigned *) (tile_at + place(row, at * 4, SAME));
+            to[w] = *(const SHARED_PTR unsigned *) (tile_at + place(row, at * 4, SAME));
         }
     }
 #if defined(TYPE_TF32)
@@ -110,8 +111,8 @@ DEVICE_FN void take(unsigned to[4], const unsigned char *tile_at, unsigned addre
 // Where a thread stands on its way along k.
 struct way {
     struct copier a, b;
-    unsigned held_a[held_of(OPERAND_A)], held_b[held_of(OPERAND_B)];
-    unsigned char *shared;
+    unsigned held_a[HELD_WORDS(TILE_M)], held_b[HELD_WORDS(TILE_N)];
+    SHARED_PTR unsigned char *shared;
     unsigned address;          // the same
     int first_m, first_n;      // its warp's rectangle in the tile
     int coming;                // depths that have not been asked for yet
@@ -175,7 +176,7 @@ DEVICE_FN void copy_stage(struct way *w, bool inside)
 // What of them is in registers goes to shared memory.
 DEVICE_FN void put_stage(struct way *w)
 {
-    unsigned char *to = w->shared + w->in;
+    SHARED_PTR unsigned char *to = w->shared + w->in;
 
     put_tile(w->a, to, w->held_a, OPERAND_A);
     put_tile(w->b, to + SPACE_A, w->held_b, OPERAND_B);
@@ -344,34 +345,27 @@ DEVICE_FN int column_of(int s)
     return s / 2 % BLOCKS_N * 8;
 }
 
-struct __align__(2 * sizeof(result)) result_pair {
-    result x[2];
-};
-
 // Store two neighbouring elements of a row of C, of which `count` are in the matrix.
-DEVICE_FN void store_pair(result *c, const real *acc, int count, real alpha, real beta,
-                          const result *bias)
+DEVICE_FN void store_pair(GLOBAL result *c, const real *acc, int count, real alpha, real beta,
+                          const GLOBAL result *bias)
 {
     const bool whole = ALIGNED && count >= 2;
-    struct result_pair out;
+    result out[2] = { 0, 0 };
 
-    UNROLL
-    for (int e = 0; e < 2; e++)
-        out.x[e] = 0;
     if (beta != 0 && whole)
-        out = *(const struct result_pair *) c;
+        LOAD2(GLOBAL, result, out, c);
     UNROLL
     for (int e = 0; e < 2; e++)
         if (e < count) {
             real x = alpha * acc[e];
             if (beta != 0)
-                x += beta * from_result(whole ? out.x[e] : c[e]);
-            out.x[e] = to_result(finish(x, bias_of(bias, 0, e)));
+                x += beta * from_result(whole ? out[e] : c[e]);
+            out[e] = to_result(finish(x, bias_of(bias, 0, e)));
             if (!whole)
-                c[e] = out.x[e];
+                c[e] = out[e];
         }
     if (whole)
-        *(struct result_pair *) c = out;
+        STORE2(GLOBAL, result, c, out);
 }
 
 #if defined(TYPE_F32)
@@ -400,8 +394,9 @@ DEVICE_FN bool all_finite(const real *x, int count)
 
 // The sums of that row and column of C and of the next column, as far as there is one. A
 // and B begin with the matrix.
-DEVICE_FN void sum_pair_plainly(real sums[2], const element *a, int lda, const element *b,
-                                int ldb, int k, int row, int column, int count)
+DEVICE_FN void sum_pair_plainly(real sums[2], const GLOBAL element *a, int lda,
+                                const GLOBAL element *b, int ldb, int k, int row,
+                                int column, int count)
 {
     const wide step_a = TRANS_A ? lda : 1, step_b = TRANS_B ? 1 : ldb;
 
@@ -442,7 +437,7 @@ void mmt_reduce_splits(int m, int n, real alpha, real beta,
     if (mine >= all)
         return;
 
-    const real *from = partial_at(workspace + workspace_start, m, n, 0, 0) + 2 * mine;
+    const GLOBAL real *from = partial_at(workspace + workspace_start, m, n, 0, 0) + 2 * mine;
     real acc[2] = { 0, 0 };
     UNROLL
     for (int part = 0; part < SPLIT_K; part++, from += 2 * all) {
@@ -498,7 +493,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
 
     w.a = start_copier(a + a_start + BLOCK_Z * a_stride, lda, row, m, begin, OPERAND_A);
     w.b = start_copier(b + b_start + BLOCK_Z * b_stride, ldb, column, n, begin, OPERAND_B);
-    w.shared = shared, w.address = (unsigned) __cvta_generic_to_shared(shared);
+    w.shared = shared, w.address = SHARED_ADDRESS(shared);
     w.first_m = warp / WARPS_N * (TILE_M / WARPS_M);
     w.first_n = warp % WARPS_N * (TILE_N / WARPS_N);
     w.coming = end - begin, w.in = 0, w.out = (STAGES - 1) * SPACE;
@@ -530,7 +525,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
 
     c += c_start + BLOCK_Z * c_stride + (wide) row * ldc + column;
     bias = bias_of(bias + bias_start, row, column);
-    real *partial = partial_at(workspace + workspace_start, m, n, row, column);
+    GLOBAL real *partial = partial_at(workspace + workspace_start, m, n, row, column);
 #if defined(TYPE_F32)
     if (SPLIT_K == 1 && !all_finite(t.acc[0][0], BLOCKS_M * BLOCKS_N * 4)) {
         NO_UNROLL
