@@ -48,6 +48,14 @@ const struct mmt_template *mmt_config_template(const char *name, mmt_error *err)
     return found;
 }
 
+const char *mmt_config_template_name(const char *name, mmt_error *err)
+{
+    const struct mmt_template *found = mmt_config_template(name, err);
+    if (!found)
+        return NULL;
+    return strcmp(mmt_alias_template(name), found->name) ? found->key : found->name;
+}
+
 static mmt_status fail_knob(const struct mmt_template *template, const char *name,
                             mmt_error *err)
 {
@@ -55,7 +63,14 @@ static mmt_status fail_knob(const struct mmt_template *template, const char *nam
     for (int i = 0; i < template->num_knobs; i++)
         names[i] = template->knobs[i].name;
     return mmt_near_fail(err, name, names, "it has", "%s has no knob '%s'",
-                         template->name, name);
+                         mmt_template_key(template), name);
+}
+
+/* Whether its values are the template's spaces. */
+static bool is_first_of_spaces(const struct mmt_template *template,
+                               const struct mmt_knob *knob)
+{
+    return template->key && knob == template->knobs;
 }
 
 static mmt_status fail_value(const struct mmt_template *template,
@@ -64,8 +79,13 @@ static mmt_status fail_value(const struct mmt_template *template,
 {
     char buffers[MMT_MAX_VALUES][16];
     const char *names[MMT_MAX_VALUES + 1] = { NULL };
-    for (int i = 0; i < knob->num_values; i++)
-        names[i] = spell(knob, i, buffers[i]);
+    int count = 0;
+    for (int i = 0; i < knob->num_values; i++, count++)
+        names[count] = spell(knob, i, buffers[count]);
+    for (int t = 0; is_first_of_spaces(template, knob) && mmt_templates[t]; t++)
+        if (mmt_templates[t] != template &&
+            !strcmp(mmt_templates[t]->name, template->name))
+            names[count++] = mmt_templates[t]->knobs[0].names[0];
     return mmt_near_fail(err, value, names, "it may be", "%s of %s cannot be '%s'",
                          knob->name, template->name, value);
 }
@@ -139,6 +159,23 @@ static mmt_status read_assignment(char *word, struct mmt_config *config, bool *g
     return mmt_config_set(config, knob, value_now(knob, equals + 1, scale, buffer), err);
 }
 
+/* Of a template's spaces the one that an assignment names; its own where none does. */
+static const struct mmt_template *choose_space(const struct mmt_template *template,
+                                               const char *words)
+{
+    const char *knob = template->knobs[0].name, *at = template->key ? words : NULL;
+    const size_t length = strlen(knob);
+    const struct mmt_template *space = NULL;
+    while (at && !space && (at = strstr(at, knob))) {
+        const bool is_word = at == words || strchr(" \t\n", at[-1]);
+        char value[16] = "";
+        at += length;
+        if (is_word && sscanf(at, "=%15s", value) == 1)
+            space = mmt_template_space(template, value);
+    }
+    return space ? space : template;
+}
+
 static mmt_status parse(char *words, int seed, struct mmt_config *out, mmt_error *err)
 {
     const char *name = cut_word(&words);
@@ -149,6 +186,7 @@ static mmt_status parse(char *words, int seed, struct mmt_config *out, mmt_error
     struct mmt_config config = { .template = mmt_config_template(name, err) };
     if (!config.template)
         return MMT_ERROR_ARGUMENT;
+    config.template = choose_space(config.template, words);
     memcpy(config.values, config.template->seeds[seed],
            sizeof(int) * (size_t) config.template->num_knobs);
 

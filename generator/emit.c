@@ -21,7 +21,7 @@ static mmt_status fail_type(const struct mmt_template *template, mmt_type type,
     struct mmt_text right = { 0 };
     mmt_type_list(template->types, &right);
     mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s does not serve the type %s; it serves %s",
-             template->name, mmt_type_name(type), mmt_text_string(&right));
+             mmt_template_key(template), mmt_type_name(type), mmt_text_string(&right));
     mmt_text_finish(&right);
     return MMT_ERROR_UNSUPPORTED;
 }
@@ -32,8 +32,8 @@ static mmt_status check(const struct mmt_template *template,
 {
     if (!(template->dialects & dialect))
         return mmt_fail(
-            err, MMT_ERROR_UNSUPPORTED, "%s has no %s text, only %s", template->name,
-            language_of(dialect),
+            err, MMT_ERROR_UNSUPPORTED, "%s has no %s text, only %s",
+            mmt_template_key(template), language_of(dialect),
             language_of(template->dialects & MMT_CUDA_CXX ? MMT_CUDA_CXX : MMT_OPENCL_C));
     if (!(template->types & 1u << variant->type))
         return fail_type(template, variant->type, err);

@@ -31,6 +31,10 @@ mmt_status mmt_config_parse_for(const char *string, const mmt_problem *problem,
 /* The template of that name; else NULL, and the error names those that there are. */
 const struct mmt_template *mmt_config_template(const char *name, mmt_error *err);
 
+/* The same, but the name itself as the table has it: that of a template stands for all of
+ * its spaces, a key for one. */
+const char *mmt_config_template_name(const char *name, mmt_error *err);
+
 /* Sets one knob from its spelling ("16", "xor"). */
 mmt_status mmt_config_set(struct mmt_config *config, const char *knob, const char *value,
                           mmt_error *err);

@@ -162,6 +162,8 @@ static const char *reject_template(const struct mmt_template *template,
         return "the template does not serve this type";
     if (!template->fused && (variant->bias || variant->activation))
         return "the template serves neither bias nor activation";
+    if (!(template->dialects & caps->dialect) && template->other_dialect)
+        return template->other_dialect;
     if (!(template->dialects & caps->dialect))
         return caps->dialect == MMT_OPENCL_C ? "the template is written for CUDA alone"
                                              : "the template is written for OpenCL alone";

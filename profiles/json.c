@@ -154,7 +154,8 @@ static void compare_hashes(struct mmt_profile *profile)
             changed += has_changed(mmt_templates[t], now, &profile->entries[i].config,
                                    profile->entries[i].template_hash);
         if (changed)
-            mmt_text_addf(&names, "%s%s", all ? ", " : "", mmt_templates[t]->name);
+            mmt_text_addf(&names, "%s%s", all ? ", " : "",
+                          mmt_template_key(mmt_templates[t]));
         all += changed;
     }
     if (all)

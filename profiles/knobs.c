@@ -15,7 +15,7 @@ mmt_status mmt_read_template(const struct mmt_place *at, void *to)
 
     struct mmt_text names = { 0 };
     for (int i = 0; mmt_templates[i]; i++)
-        mmt_text_addf(&names, "%s%s", i ? ", " : "one of ", mmt_templates[i]->name);
+        mmt_text_addf(&names, "%s%s", i ? ", " : "one of ", mmt_template_names[i]);
     mmt_status status = mmt_place_wrong(at, mmt_text_string(&names));
     mmt_text_finish(&names);
     return status;
@@ -81,6 +81,10 @@ static mmt_status read_knob(const struct mmt_place *at,
     snprintf(path, sizeof path, "%s.%s", at->path, knob->name);
     int scale;
     const json_t *value = find_member(at->value, template, knob, &scale);
+    if (!value && knob->num_values == 1) {
+        *to = knob->values[0];
+        return MMT_OK;
+    }
     if (!value)
         return mmt_fail(at->err, MMT_ERROR_FORMAT, "%s is missing; %s has that knob",
                         path, template->name);
@@ -120,12 +124,24 @@ static mmt_status refuse_unknown(const struct mmt_place *at,
     return MMT_OK;
 }
 
+/* Of a template's spaces the one whose knob has the value that is given. */
+static const struct mmt_template *choose_space(const struct mmt_template *template,
+                                               const json_t *knobs)
+{
+    const char *value =
+        json_string_value(json_object_get(knobs, template->knobs[0].name));
+    const struct mmt_template *space =
+        template->key && value ? mmt_template_space(template, value) : NULL;
+    return space ? space : template;
+}
+
 mmt_status mmt_read_knobs(const struct mmt_place *at, void *to)
 {
     struct mmt_config *config = to;
-    const struct mmt_template *template = config->template;
     if (!json_is_object(at->value))
         return mmt_place_wrong(at, "an object");
+    const struct mmt_template *template = choose_space(config->template, at->value);
+    config->template = template;
 
     mmt_status status = refuse_unknown(at, template);
     for (int i = 0; i < template->num_knobs && !status; i++)

@@ -126,8 +126,13 @@ static void find_places(struct mmt_model *model)
 {
     for (int i = 0; i < MMT_NUM_TYPES; i++)
         model->type_at[i] = place_of(mmt_type_name((mmt_type) i), model->types);
-    for (int i = 0; mmt_templates[i] && i < MMT_MOST_TEMPLATES; i++)
-        model->template_at[i] = place_of(mmt_templates[i]->name, model->templates);
+    for (int i = 0; mmt_templates[i] && i < MMT_MOST_TEMPLATES; i++) {
+        const uint8_t place =
+            place_of(mmt_template_key(mmt_templates[i]), model->templates);
+        model->template_at[i] = place < UINT8_MAX
+                                    ? place
+                                    : place_of(mmt_templates[i]->name, model->templates);
+    }
 }
 
 void mmt_model_name(struct mmt_model *model)
@@ -137,7 +142,8 @@ void mmt_model_name(struct mmt_model *model)
     for (int i = 0; i < MMT_NUM_TYPES; i++)
         add_name(mmt_type_name((mmt_type) i), model->types, sizeof model->types);
     for (int i = 0; mmt_templates[i]; i++)
-        add_name(mmt_templates[i]->name, model->templates, sizeof model->templates);
+        add_name(mmt_template_key(mmt_templates[i]), model->templates,
+                 sizeof model->templates);
     find_places(model);
 }
 

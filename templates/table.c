@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* One line a template, best guess first. */
+/* One line a template, or a space of one, best guess first. */
 #define TEMPLATES(T)                                                                     \
     T(panel)                                                                             \
     T(small)                                                                             \
@@ -39,10 +39,31 @@ const struct mmt_template *const mmt_templates[] = { TEMPLATES(ADDRESS) NULL };
 
 const char *const mmt_template_names[] = { TEMPLATES(NAME) NULL };
 
+const char *mmt_template_key(const struct mmt_template *template)
+{
+    return template->key ? template->key : template->name;
+}
+
+bool mmt_template_is(const struct mmt_template *template, const char *name)
+{
+    return !strcmp(template->name, name) || !strcmp(mmt_template_key(template), name);
+}
+
 const struct mmt_template *mmt_template_find(const char *name)
 {
     for (int i = 0; mmt_templates[i]; i++)
-        if (!strcmp(mmt_templates[i]->name, name))
+        if (mmt_template_is(mmt_templates[i], name))
+            return mmt_templates[i];
+    return NULL;
+}
+
+const struct mmt_template *mmt_template_space(const struct mmt_template *template,
+                                              const char *value)
+{
+    for (int i = 0; mmt_templates[i]; i++)
+        if (!strcmp(mmt_templates[i]->name, template->name) &&
+            mmt_templates[i]->knobs[0].names &&
+            !strcmp(mmt_templates[i]->knobs[0].names[0], value))
             return mmt_templates[i];
     return NULL;
 }

@@ -10,7 +10,7 @@
 #include "base/problem.h"
 #include "base/text.h"
 
-enum { MMT_MAX_KNOBS = 24, MMT_MAX_VALUES = 32, MMT_MAX_HELPERS = 7 };
+enum { MMT_MAX_KNOBS = 24, MMT_MAX_VALUES = 32, MMT_MAX_HELPERS = 8 };
 
 /* One knob: a macro of the kernel file and the values it may have. A knob whose values
  * are words (SHARED_LAYOUT plain | pad | swap | xor) has `names`, one for each value;
@@ -123,10 +123,15 @@ struct mmt_candidate {
     int values[MMT_MAX_KNOBS];
 };
 
-/* `v` below is always the values of this template's knobs, in the knobs' order; but for
+/* A template whose other knobs depend on the first is a space for each value of that
+ * knob: one after the other in the list, with the same name and file. People and files
+ * see one template; a search, and what is learned, keeps the spaces apart, by their keys.
+ *
+ * `v` below is always the values of this template's knobs, in the knobs' order; but for
  * `resolve` and `alignment`, none of them is auto. */
 struct mmt_template {
     const char *name; /* "tiled" */
+    const char *key;  /* of one space of several; NULL: the name */
     const char *what; /* one sentence for people */
     mmt_op op;
     unsigned types;    /* bits 1 << MMT_F32 … */
@@ -137,9 +142,10 @@ struct mmt_template {
                         * for any alignment: a plan takes another configuration's for
                         * operands that are not aligned */
     unsigned dialects; /* enum mmt_dialect bits */
-    unsigned preferred_on; /* enum mmt_kind bits: where it is worth trying; 0: only
-                            * where somebody names it. It must be right everywhere its
-                            * dialects reach */
+    const char *other_dialect; /* optional: the sentence that refuses others */
+    unsigned preferred_on;     /* enum mmt_kind bits: where it is worth trying; 0: only
+                                * where somebody names it. It must be right everywhere its
+                                * dialects reach */
     bool (*prefers)(
         const mmt_problem *problem,
         const struct mmt_caps *caps); /* optional: whether it is worth trying for such a
@@ -214,8 +220,19 @@ extern const struct mmt_template *const mmt_templates[];
 /* The names of them all, in the same order. Ends with NULL. */
 extern const char *const mmt_template_names[];
 
-/* NULL where there is none of that name. */
+/* The first of that name, or the one of that key; NULL where there is none. */
 const struct mmt_template *mmt_template_find(const char *name);
+
+/* The one of the same name whose first knob has that value, as people write it; NULL
+ * where there is none. */
+const struct mmt_template *mmt_template_space(const struct mmt_template *template,
+                                              const char *value);
+
+/* What tells it from all others. */
+const char *mmt_template_key(const struct mmt_template *template);
+
+/* Whether that is its name or its key. */
+bool mmt_template_is(const struct mmt_template *template, const char *name);
 
 /* The text of a kernel file or prelude by its name ("tiled.cl"): what was embedded when
  * the library was built, or, where MMTUNE_TEMPLATE_DIR is set, the file of that folder,

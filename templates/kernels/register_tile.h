@@ -120,6 +120,24 @@ DEVICE_FN wide start_of_b(wide start, int ldb, const struct job *job)
            (TRANS_B ? job->column : job->begin) * (wide) ldb;
 }
 
+// A matrix as the kernel is given it, and where a job's part of it begins.
+struct operand {
+    const GLOBAL element *matrix;
+    wide start;
+    int ld;
+    wide stride;
+};
+
+DEVICE_FN const GLOBAL element *part_of_a(struct operand a, const struct job *job)
+{
+    return a.matrix + start_of_a(a.start + BLOCK_Z * a.stride, a.ld, job);
+}
+
+DEVICE_FN const GLOBAL element *part_of_b(struct operand b, const struct job *job)
+{
+    return b.matrix + start_of_b(b.start + BLOCK_Z * b.stride, b.ld, job);
+}
+
 DEVICE_FN wide start_of_c(wide start, int ldc, const struct job *job)
 {
     return start + (wide) job->row * ldc + job->column;

@@ -1,9 +1,13 @@
-// simt - C = alpha*A*B + beta*C for any device, by ordinary FMAs. Elements of 16 and 8 bits
-// become real numbers on their way to shared memory.
+// simt - C = alpha*A*B + beta*C for any device, by ordinary FMAs.
 //
-// One block computes a TILE_M x TILE_N tile of C. Tiles of A and B, TILE_K deep, pass
-// through registers into shared memory, both stored k-major, while the tiles before them
-// are multiplied. A thread owns THREAD_TILE_M x THREAD_TILE_N elements of C (register_tile.h):
+// One block computes a TILE_M x TILE_N tile of C. Tiles of A and B, TILE_K deep, come to shared
+// memory while those before them are multiplied, in one of three ways, COPY:
+//
+//   registers  loaded, converted and stored by each thread; on any device (simt_registers.h)
+//   cp_async   by asynchronous copies, from sm_80 on (simt_async.h)
+//   tma        by TMA, which one thread asks, from sm_90 on (simt_tma.h)
+//
+// A thread owns THREAD_TILE_M x THREAD_TILE_N elements of C (register_tile.h):
 //
 //              TILE_N
 //             [  B  ]  TILE_K
@@ -19,8 +23,11 @@
 // Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), splits of k, batch); then
 // mmt_reduce_splits where SPLIT_K > 1. Where blocks are persistent: grid (blocks, 1, batch); then
 // mmt_reduce_stream_k where TILE_SCHEDULER is STREAM_K. Helpers: split_k.h, grid.h, tiles.h,
-// stream_k.h, vectors.h, register_tile.h.
+// stream_k.h, register_tile.h and what the copies need.
 
+#ifndef COPY
+#define COPY 0                // how tiles come to shared memory: 0 registers, 1 cp_async, 2 tma
+#endif
 #ifndef TILE_M
 #define TILE_M 128            // rows of C per block
 #endif
@@ -28,7 +35,7 @@
 #define TILE_N 128            // columns of C per block
 #endif
 #ifndef TILE_K
-#define TILE_K 16             // depth of one pass through shared memory
+#define TILE_K 16             // depth of a tile
 #endif
 #ifndef THREAD_TILE_M
 #define THREAD_TILE_M 8       // rows of C per thread
@@ -70,232 +77,30 @@
 #ifndef STAGES
 #define STAGES 2              // tiles of each operand in shared memory
 #endif
-#ifndef A_VECTOR
-#define A_VECTOR 4            // elements of A per load from global memory
-#endif
-#ifndef B_VECTOR
-#define B_VECTOR 4            // elements of B per load from global memory
-#endif
-#ifndef SHARED_LAYOUT
-#define SHARED_LAYOUT 3       // how a tile that is transposed on its way to shared memory
-#endif                        // evades bank conflicts: 0 plain, 1 pad, 2 swap, 3 swizzle
-#ifndef K_UNROLL
-#define K_UNROLL 16           // steps along k that are unrolled
-#endif
 
-#define LAYOUT_PAD  1
-#define LAYOUT_SWAP 2
-#define LAYOUT_XOR  3
-
-#define PAD_A    (SHARED_LAYOUT == LAYOUT_PAD && TRANSPOSE_A ? MAX_VECTOR : 0)
-#define PAD_B    (SHARED_LAYOUT == LAYOUT_PAD && TRANSPOSE_B ? MAX_VECTOR : 0)
-#define LENGTH_A (TILE_M + PAD_A)
-#define LENGTH_B (TILE_N + PAD_B)
-#define SPACE_A  (TILE_K * LENGTH_A)
-#define SPACE_B  (TILE_K * LENGTH_B)
-#define SPACE    (STAGES * (SPACE_A + SPACE_B))
-
-#define LOADS_OF(tile, vector) ((tile * TILE_K / vector + THREADS - 1) / THREADS)
-#define LOADS_A                LOADS_OF(TILE_M, A_VECTOR)
-#define LOADS_B                LOADS_OF(TILE_N, B_VECTOR)
-
-#if TILE_M % A_VECTOR || TILE_N % B_VECTOR || TILE_K % A_VECTOR || TILE_K % B_VECTOR
-#error "a tile must hold a whole number of vectors"
-#endif
-#if A_VECTOR > MAX_VECTOR || B_VECTOR > MAX_VECTOR
-#error "a vector may have at most 16 bytes"
-#endif
-#if TILE_K % K_UNROLL || (REGISTER_STAGES == 2 && K_UNROLL % 2)
-#error "K_UNROLL must divide TILE_K, and be even for two fragments"
-#endif
-#if SHARED_LAYOUT == LAYOUT_XOR && (TILE_M % BANKS || TILE_N % BANKS)
-#error "swizzle needs tiles that are whole rows of banks"
-#endif
-
-// Helpers serve both operands. Which one is meant they are told by constants: how many
-// vectors a thread loads for a tile, the lines of a tile, the length of a row of it in
-// shared memory, the elements of a vector, and whether the tile is transposed. A line of A is
-// a row of op(A), a line of B is a column of op(B).
-#define OPERAND   int loads, int tile, int length, int vector, int turn
-#define OPERAND_A LOADS_A, TILE_M, LENGTH_A, A_VECTOR, TRANSPOSE_A
-#define OPERAND_B LOADS_B, TILE_N, LENGTH_B, B_VECTOR, TRANSPOSE_B
-#define SAME      loads, tile, length, vector, turn
-
-// A tile's vectors stand in runs: along k if it is transposed, else from line to line; with
-// swap, those of a transposed tile are counted the other way. A thread carries every
-// THREADS-th.
-DEVICE_FN int run_length(OPERAND)
-{
-    if (!turn)
-        return tile / vector;
-    return SHARED_LAYOUT == LAYOUT_SWAP ? tile : TILE_K / vector;
-}
-
-// Line and depth at which a thread's j-th vector begins.
-DEVICE_FN int vector_line(unsigned tid, int j, OPERAND)
-{
-    const int run = run_length(SAME);
-    if (!turn)
-        return in_run(tid, j, THREADS, run) * vector;
-    return SHARED_LAYOUT == LAYOUT_SWAP ? in_run(tid, j, THREADS, run)
-                                        : of_run(tid, j, THREADS, run);
-}
-
-DEVICE_FN int vector_depth(unsigned tid, int j, OPERAND)
-{
-    const int run = run_length(SAME);
-    if (!turn)
-        return of_run(tid, j, THREADS, run);
-    if (SHARED_LAYOUT == LAYOUT_SWAP)
-        return of_run(tid, j, THREADS, run) * vector;
-    return in_run(tid, j, THREADS, run) * vector;
-}
-
-// With swizzle, a line's place within a row of shared memory depends on the row, so that the
-// lanes that turn one line's vectors write to different banks.
-DEVICE_FN int twist(int depth, OPERAND)
-{
-    if (SHARED_LAYOUT != LAYOUT_XOR || !turn)
-        return 0;
-    const int across = TILE_K / vector;
-    const int step = BANKS / across > MAX_VECTOR ? BANKS / across : MAX_VECTOR;
-    return depth / vector * step % BANKS;
-}
-
-// Where the j-th vector of a thread goes in shared memory.
-DEVICE_FN int destination(unsigned tid, int j, OPERAND)
-{
-    const int depth = vector_depth(tid, j, SAME);
-    return depth * length + (vector_line(tid, j, SAME) ^ twist(depth, SAME));
-}
-
-// How far behind the destination of a thread's first vector that is: mostly a constant.
-DEVICE_FN int distance(unsigned tid, int j, OPERAND)
-{
-    const int run = run_length(SAME), runs = j * (THREADS / run);
-    if (THREADS % run == 0) {
-        if (!turn)
-            return runs * length;
-        if (SHARED_LAYOUT == LAYOUT_SWAP)
-            return runs * vector * length;
-        if (SHARED_LAYOUT != LAYOUT_XOR || THREADS / run % BANKS == 0)
-            return runs;
-    }
-    return destination(tid, j, SAME) - destination(tid, 0, SAME);
-}
-
-// Point at the vectors that this thread carries. Lines past the matrix's edge are read
-// from its last line or vector, if it ends with a whole one: what they give is never
-// stored.
-DEVICE_FN void aim(const GLOBAL element **from, const GLOBAL element *matrix, int ld, int lines,
-                   unsigned tid, OPERAND)
-{
-    UNROLL
-    for (int j = 0; j < loads; j++) {
-        const int at = vector_line(tid, j, SAME), depth = vector_depth(tid, j, SAME);
-        if (turn)
-            from[j] = matrix + (wide) smaller(at, lines - 1) * ld + depth;
-        else if (lines % vector == 0)
-            from[j] = matrix + (wide) depth * ld + smaller(at, lines - vector);
-        else
-            from[j] = matrix + (wide) depth * ld + at;
-    }
-}
-
-// Read this thread's part of a tile into registers and go on to the next tile. `left` of
-// the matrix's depth and `lines` of its lines are left; what lies behind counts as 0.
-DEVICE_FN void fetch(element *to, const GLOBAL element **from, int ld, int lines, int left,
-                     unsigned tid, OPERAND)
-{
-    const bool whole = left >= TILE_K && (turn || lines >= tile || lines % vector == 0);
-
-    UNROLL
-    for (int j = 0; j < loads; j++) {
-        if (!carries(tid, j, THREADS, tile * TILE_K / vector))
-            continue;
-        if (whole) {
-            READ_GLOBAL(element, to + j * vector, from[j], vector, ALIGNED);
-            continue;
-        }
-        const int lines_left = lines - vector_line(tid, j, SAME);
-        const int depth_left = left - vector_depth(tid, j, SAME);
-        const int along = turn ? depth_left : lines_left;
-        const int across = turn ? lines_left : depth_left;
-        UNROLL
-        for (int e = 0; e < vector; e++)
-            to[j * vector + e] = across > 0 && e < along ? from[j][e] : 0;
-    }
-    UNROLL
-    for (int j = 0; j < loads; j++)
-        from[j] += turn ? TILE_K : (wide) TILE_K * ld;
-}
-
-// Write what was fetched to shared memory, the first vector to `to`. Only here are elements
-// looked at, so that they are on their way while the tile before them is multiplied.
-DEVICE_FN void deposit(SHARED_PTR real *to, const element *from, unsigned tid, OPERAND)
-{
-    UNROLL
-    for (int j = 0; j < loads; j++) {
-        SHARED_PTR real *at = to + distance(tid, j, SAME);
-        real x[MAX_VECTOR];
-        if (!carries(tid, j, THREADS, tile * TILE_K / vector))
-            continue;
-        UNROLL
-        for (int e = 0; e < vector; e++)
-            x[e] = to_real(from[j * vector + e]);
-        if (!turn) {
-            write_shared(at, x, vector);
-            continue;
-        }
-        UNROLL
-        for (int e = 0; e < vector; e++)
-            at[e * length] = x[e];
-    }
-}
-
-// A thread's operands at one depth.
-DEVICE_FN void take_both(real *a, real *b, const SHARED_PTR real *shared, int first_m,
-                         int first_n, int depth)
-{
-    take(a, shared + depth * LENGTH_A, first_m, twist(depth, OPERAND_A), THREAD_TILE_M, PIECE_M,
-         WARP_M * PIECE_M);
-    take(b, shared + depth * LENGTH_B, first_n, twist(depth, OPERAND_B), THREAD_TILE_N, PIECE_N,
-         WARP_N * PIECE_N);
-}
-
-// `steps` steps along k from `depth` on, in the tiles that `shared` holds. With two
-// fragments the operands of the first step were taken before, and those of the step that
-// comes after the last are taken here.
-DEVICE_FN void multiply(real acc[THREAD_TILE_M][THREAD_TILE_N],
-                        real a[REGISTER_STAGES][THREAD_TILE_M],
-                        real b[REGISTER_STAGES][THREAD_TILE_N], const SHARED_PTR real *shared,
-                        int first_m, int first_n, int depth, int steps)
-{
-    UNROLL
-    for (int u = 0; u < steps; u++) {
-        const int taken = u + REGISTER_STAGES - 1;
-        take_both(a[taken % REGISTER_STAGES], b[taken % REGISTER_STAGES], shared, first_m, first_n,
-                  depth + taken);
-        multiply_add(acc, a[u % REGISTER_STAGES], b[u % REGISTER_STAGES]);
-    }
-}
+#define BY_TMA (COPY == 2)
 
 KERNEL BLOCK_SIZE_RESIDENT(THREADS, 1, MIN_BLOCKS)
-void mmt_gemm(int m, int n, int k, real alpha, real beta,
+void mmt_gemm(
+#if BY_TMA
+              const __grid_constant__ tensor_map map_a, const __grid_constant__ tensor_map map_b,
+#endif
+              int m, int n, int k, real alpha, real beta,
               const GLOBAL real *scalars, wide scalars_start,
+#if !BY_TMA
               const GLOBAL element *a, wide a_start, int lda, wide a_stride,
               const GLOBAL element *b, wide b_start, int ldb, wide b_stride,
+#endif
               GLOBAL result *c, wide c_start, int ldc, wide c_stride,
               GLOBAL real *workspace, wide workspace_start,
               const GLOBAL result *bias, wide bias_start)
 {
-    SHARED_POOL(real, shared, SPACE);
-    const GLOBAL element *from_a[LOADS_A], *from_b[LOADS_B];
-    element next_a[LOADS_A * A_VECTOR], next_b[LOADS_B * B_VECTOR];
-    real now_a[REGISTER_STAGES][THREAD_TILE_M], now_b[REGISTER_STAGES][THREAD_TILE_N];
-    real acc[THREAD_TILE_M][THREAD_TILE_N];
+    SHARED_OF_BLOCK(shared);
 
     PDL_TRIGGER();
+#if BY_TMA
+    start_pipeline(shared);
+#endif
     PDL_WAIT();
     if (scalars) {
         alpha = scalars[scalars_start];
@@ -304,66 +109,33 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     if (alpha == 0)
         k = 0;
 
-    const unsigned tid = THREAD_X;
+    FEED;
+    real acc[THREAD_TILE_M][THREAD_TILE_N];
     struct job job;
     int in_tile_m, in_tile_n;
-    find_lines(tid, &in_tile_m, &in_tile_n);
+    find_lines(THREAD_X, &in_tile_m, &in_tile_n);
 
     NO_UNROLL
     for (int turn = 0; find_job(turn, m, n, k, &job); turn++) {
+#if BY_TMA
+        multiply_tiles(acc, FED, shared, &map_a, &map_b, &job, ldc, &in_tile_m, &in_tile_n);
+        // Found once more, so that the loop has the registers.
+        if (TILE_SCHEDULER) {
+            find_job(keep(turn), m, n, k, &job);
+            find_lines(own_thread(), &in_tile_m, &in_tile_n);
+        }
+        GLOBAL result *to = c + start_of_c(c_start + BLOCK_Z * c_stride, ldc, &job);
+#else
+        const struct operand of_a = { a, a_start, lda, a_stride };
+        const struct operand of_b = { b, b_start, ldb, b_stride };
         const int rows = m - job.row, columns = n - job.column, depth = job.end - job.begin;
         GLOBAL result *to = c + start_of_c(c_start + BLOCK_Z * c_stride, ldc, &job);
-
-        start_acc(acc);
-        aim(from_a, a + start_of_a(a_start + BLOCK_Z * a_stride, lda, &job), lda, rows,
-            tid, OPERAND_A);
-        aim(from_b, b + start_of_b(b_start + BLOCK_Z * b_stride, ldb, &job), ldb, columns,
-            tid, OPERAND_B);
-
-        // Places in shared memory, of tile A and of tile B behind it. With two buffers they
-        // alternate between these and the same `other` elements further on.
-        int put_a = destination(tid, 0, OPERAND_A);
-        int put_b = destination(tid, 0, OPERAND_B) + SPACE_A;
-        int first_m = in_tile_m, first_n = in_tile_n + SPACE_A;
-        int other = STAGES == 2 ? SPACE_A + SPACE_B : 0;
-
-        fetch(next_a, from_a, lda, rows, depth, tid, OPERAND_A);
-        fetch(next_b, from_b, ldb, columns, depth, tid, OPERAND_B);
-        deposit(shared + put_a, next_a, tid, OPERAND_A);
-        deposit(shared + put_b, next_b, tid, OPERAND_B);
-        BARRIER();
-        if (REGISTER_STAGES == 2)
-            take_both(now_a[0], now_b[0], shared, first_m, first_n, 0);
-
-        NO_UNROLL
-        for (int left = depth; left > 0; left -= TILE_K) {
-            fetch(next_a, from_a, lda, rows, left - TILE_K, tid, OPERAND_A);
-            fetch(next_b, from_b, ldb, columns, left - TILE_K, tid, OPERAND_B);
-
-            NO_UNROLL
-            for (int at = 0; at < TILE_K - K_UNROLL; at += K_UNROLL)
-                multiply(acc, now_a, now_b, shared, first_m, first_n, at, K_UNROLL);
-            multiply(acc, now_a, now_b, shared, first_m, first_n, TILE_K - K_UNROLL,
-                     K_UNROLL - (REGISTER_STAGES - 1));
-
-            if (STAGES == 1)
-                BARRIER();
-            put_a += other, put_b += other, first_m += other, first_n += other;
-            other = -other;
-            deposit(shared + put_a, next_a, tid, OPERAND_A);
-            deposit(shared + put_b, next_b, tid, OPERAND_B);
-            BARRIER();
-
-            // The last of two fragments covers the wait for the next tile's first operands.
-            if (REGISTER_STAGES == 2) {
-                take_both(now_a[0], now_b[0], shared, first_m, first_n, 0);
-                multiply_add(acc, now_a[REGISTER_STAGES - 1], now_b[REGISTER_STAGES - 1]);
-            }
-        }
-
-        store_job(&job, to, workspace + workspace_start, shared, SPACE, acc, m, n, ldc,
-                  in_tile_m, in_tile_n, alpha, beta, bias + bias_start);
-        if (TILE_SCHEDULER)
+        multiply_tiles(acc, FED, shared, of_a, of_b, &job, rows, columns, depth, in_tile_m,
+                       in_tile_n);
+#endif
+        store_job(&job, to, workspace + workspace_start, SCRATCH, acc, m, n, ldc, in_tile_m,
+                  in_tile_n, alpha, beta, bias + bias_start);
+        if (TILE_SCHEDULER && !BY_TMA)
             BARRIER();
     }
 }

@@ -90,13 +90,15 @@ static mmt_status add_template(struct writing *w, const struct mmt_template *tem
                                unsigned *out, mmt_error *err)
 {
     unsigned i = 0;
-    while (i < w->header.num_templates && strcmp(w->templates[i].name, template->name))
+    while (i < w->header.num_templates &&
+           strcmp(w->templates[i].name, mmt_template_key(template)))
         i++;
     *out = i;
     if (i < w->header.num_templates)
         return MMT_OK;
     w->header.num_templates++;
-    snprintf(w->templates[i].name, sizeof w->templates[i].name, "%s", template->name);
+    snprintf(w->templates[i].name, sizeof w->templates[i].name, "%s",
+             mmt_template_key(template));
     return mmt_template_hash(template, &w->templates[i].hash, err);
 }
 

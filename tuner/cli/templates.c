@@ -112,7 +112,7 @@ static void print_census(const struct census *census, mmt_type type, bool why)
 static void print_template(const struct mmt_template *template)
 {
     const struct mmt_op_row *op = mmt_op_row(template->op);
-    printf("%s: %s\n", template->name, template->what);
+    printf("%s: %s\n", mmt_template_key(template), template->what);
     if (template->op != MMT_GEMM)
         printf("  computes %s: %s\n", op->name, op->what);
     printf("  in %s, %s, %s;", template->file,
@@ -152,7 +152,8 @@ static json_t *template_json(const struct mmt_template *template)
     char hash[33] = ""; /* stays so where the text cannot be read */
     if (!mmt_template_hash(template, &of_text, NULL))
         mmt_hash_print(of_text, hash);
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:f}", "name", template->name, "op",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:f}", "name", template->name,
+                     "key", mmt_template_key(template), "op",
                      mmt_op_row(template->op)->name, "what", template->what, "file",
                      template->file, "hash", hash, "knobs", knobs, "configurations",
                      (double) mmt_space_size(template));
@@ -209,13 +210,14 @@ static void show_all(const struct mmt_words *names, const struct request *reques
                      const struct mmt_caps *caps)
 {
     json_t *all = request->json ? json_array() : NULL;
-    for (int i = 0; names->count ? i < names->count : mmt_templates[i] != NULL; i++) {
-        const struct mmt_template *template =
-            names->count ? mmt_template_find(names->each[i]) : mmt_templates[i];
-        json_t *one = show_template(template, request, caps);
-        if (all)
-            json_array_append_new(all, one);
-    }
+    for (int i = 0; i < (names->count ? names->count : 1); i++)
+        for (int t = 0; mmt_templates[t]; t++) {
+            if (names->count && !mmt_template_is(mmt_templates[t], names->each[i]))
+                continue;
+            json_t *one = show_template(mmt_templates[t], request, caps);
+            if (all)
+                json_array_append_new(all, one);
+        }
     if (!all)
         return;
     json_dumpf(all, stdout, JSON_INDENT(2));
@@ -225,8 +227,8 @@ static void show_all(const struct mmt_words *names, const struct request *reques
 
 static mmt_status take_name(void *names, const char *name, mmt_error *err)
 {
-    return mmt_config_template(name, err) ? mmt_words_take(names, name, err)
-                                          : err->status;
+    const char *known = mmt_config_template_name(name, err);
+    return known ? mmt_words_take(names, known, err) : err->status;
 }
 
 /* The words are lists of names. */

@@ -23,12 +23,14 @@ struct request {
 static mmt_status choose_op(struct request *request, mmt_error *err)
 {
     struct mmt_tune_options *o = &request->options;
-    if (o->template && request->some_op && o->template->op != o->op)
+    const struct mmt_template *template =
+        o->template ? mmt_template_find(o->template) : NULL;
+    if (template && request->some_op && template->op != o->op)
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "--template %s computes %s, but --op is %s", o->template->name,
-                        mmt_op_row(o->template->op)->name, mmt_op_row(o->op)->name);
-    if (o->template)
-        o->op = o->template->op;
+                        "--template %s computes %s, but --op is %s", o->template,
+                        mmt_op_row(template->op)->name, mmt_op_row(o->op)->name);
+    if (template)
+        o->op = template->op;
     return MMT_OK;
 }
 

@@ -22,7 +22,7 @@ static const char about[] =
 
 struct request {
     const char *device;
-    const struct mmt_template *template; /* NULL: all */
+    const char *template; /* a name; NULL: all */
     bool given_ops[MMT_NUM_OPS];
     unsigned ops; /* a bit for each that is verified */
     bool types[MMT_NUM_TYPES];
@@ -314,10 +314,10 @@ static void verify_sample(struct run *run, const struct problems *problems,
 
 static void verify_templates(struct run *run, const struct problems *problems)
 {
-    const struct mmt_template *only = run->request->template;
+    const char *only = run->request->template;
     for (int i = 0; mmt_templates[i]; i++) {
         if (mmt_templates[i]->op != problems->problem->op ||
-            (only && only != mmt_templates[i]))
+            (only && !mmt_template_is(mmt_templates[i], only)))
             continue;
         verify_seeds(run, problems, mmt_templates[i]);
         verify_sample(run, problems, mmt_templates[i]);
@@ -446,7 +446,7 @@ static mmt_status choose_ops(struct request *request, mmt_error *err)
     for (int op = 0; op < MMT_NUM_OPS; op++)
         request->ops |= (unsigned) request->given_ops[op] << op;
     if (request->template)
-        request->ops = 1u << request->template->op;
+        request->ops = 1u << mmt_template_find(request->template)->op;
     for (int i = 0; i < request->num_configs; i++)
         request->ops |= 1u << request->configs[i].template->op;
     if (!request->ops)

@@ -39,7 +39,7 @@ int mmt_verb_blas(int argc, char **argv);
 /* Reads a list into bool[], by a word's place in the option's words. */
 mmt_reader mmt_option_read_picks;
 
-/* Reads a const struct mmt_template *. */
+/* Reads the name of a template, or of one space of it, as the table has it. */
 mmt_reader mmt_option_read_template;
 
 /* Where a value stands among the words of a closed set. */

@@ -130,7 +130,7 @@ void mmt_ld_padding_apply(mmt_problem *problem)
 mmt_status mmt_option_read_template(const struct mmt_take *take, const char *value,
                                     mmt_error *err)
 {
-    const struct mmt_template **out = take->out;
-    *out = mmt_config_template(value, err);
+    const char **out = take->out;
+    *out = mmt_config_template_name(value, err);
     return *out ? MMT_OK : MMT_ERROR_ARGUMENT;
 }

@@ -8,7 +8,7 @@ bool mmt_forgets(const struct mmt_forget *forget, const mmt_problem *problem,
                  const struct mmt_config *config)
 {
     return problem->op == forget->op && forget->types[problem->type] &&
-           (!forget->template || config->template == forget->template);
+           (!forget->template || mmt_template_is(config->template, forget->template));
 }
 
 json_t *mmt_forget_json(const struct mmt_forget *forget)
@@ -18,8 +18,7 @@ json_t *mmt_forget_json(const struct mmt_forget *forget)
         if (forget->types[type])
             json_array_append_new(types, json_string(mmt_type_name((mmt_type) type)));
     return json_pack("{s:{s:s, s:o, s:s?}}", "forget", "op", mmt_op_row(forget->op)->name,
-                     "types", types, "template",
-                     forget->template ? forget->template->name : NULL);
+                     "types", types, "template", forget->template);
 }
 
 static bool read_types(const json_t *names, bool types[MMT_NUM_TYPES])
@@ -55,6 +54,6 @@ bool mmt_forget_read(const json_t *line, struct mmt_forget *out)
     if (!read_op(json_string_value(json_object_get(said, "op")), &out->op) ||
         !read_types(json_object_get(said, "types"), out->types))
         return false;
-    out->template = template ? mmt_config_template(template, NULL) : NULL;
+    out->template = template ? mmt_config_template_name(template, NULL) : NULL;
     return !template || out->template;
 }

@@ -11,7 +11,7 @@
 struct mmt_forget {
     mmt_op op;
     bool types[MMT_NUM_TYPES];
-    const struct mmt_template *template; /* NULL: all that compute the op */
+    const char *template; /* a name; NULL: all that compute the op */
 };
 
 bool mmt_forgets(const struct mmt_forget *forget, const mmt_problem *problem,

@@ -77,7 +77,8 @@ static mmt_status judge_record(const struct mmt_journal *journal,
     if (!collect_pairs(journal, &profile->caps, record->config.template, &record->problem,
                        &pairs))
         status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory to judge estimates");
-    snprintf(fresh.template, sizeof fresh.template, "%s", record->config.template->name);
+    snprintf(fresh.template, sizeof fresh.template, "%s",
+             mmt_template_key(record->config.template));
     for (size_t i = 0; i < profile->num_pruning; i++)
         if (profile->pruning[i].type == fresh.type &&
             !strcmp(profile->pruning[i].template, fresh.template))
@@ -119,7 +120,7 @@ static bool has_earned(const struct mmt_profile *profile, mmt_type type,
 {
     for (size_t i = 0; i < profile->num_pruning; i++)
         if (profile->pruning[i].type == type &&
-            !strcmp(profile->pruning[i].template, template->name))
+            !strcmp(profile->pruning[i].template, mmt_template_key(template)))
             return profile->pruning[i].samples >= LEAST_JUDGED &&
                    profile->pruning[i].correlation >= earned;
     return false;

@@ -132,7 +132,8 @@ json_t *mmt_diff_knobs(const struct mmt_row *a, const struct mmt_row *b)
     if (!template || !b->config.template)
         return list;
     if (template != b->config.template) {
-        add_difference(list, "template", template->name, b->config.template->name);
+        add_difference(list, "template", mmt_template_key(template),
+                       mmt_template_key(b->config.template));
         return list;
     }
     for (int i = 0; i < template->num_knobs; i++) {
@@ -180,7 +181,7 @@ static int find_knob(const struct mmt_config *config, const char *name)
 
 static const char *value_of(const struct mmt_config *config, int knob, char buffer[16])
 {
-    return knob == config->template->num_knobs ? config->template->name
+    return knob == config->template->num_knobs ? mmt_template_key(config->template)
                                                : mmt_config_value(config, knob, buffer);
 }
 

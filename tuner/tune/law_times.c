@@ -70,7 +70,8 @@ static const struct mmt_profile *find_teller(const struct mmt_run *run, mmt_type
 static bool is_new(const struct mmt_run *run, const mmt_problem *problem,
                    const struct mmt_config *config)
 {
-    return (!run->options.template || run->options.template == config->template) &&
+    return (!run->options.template ||
+            mmt_template_is(config->template, run->options.template)) &&
            mmt_journal_whole(run->files.journal, problem, config) != MMT_WHOLE_WRONG &&
            !mmt_journal_find_any(run->files.journal, problem, config);
 }

@@ -104,7 +104,7 @@ mmt_status mmt_ranges_add(struct mmt_run *run, const mmt_problem *problem, int64
 bool mmt_tune_is_meant(const struct mmt_run *run, const struct mmt_template *template,
                        const mmt_problem *problem)
 {
-    if (run->options.template && run->options.template != template)
+    if (run->options.template && !mmt_template_is(template, run->options.template))
         return false;
     if (run->options.template)
         return template->dialects & run->device.caps.dialect &&

@@ -18,10 +18,10 @@ struct mmt_tune_options {
     mmt_op op;
     struct mmt_shape *shapes; /* of the op, each a shape or a range of m */
     int num_shapes;
-    struct mmt_words suites;             /* known ones */
-    unsigned transposes;                 /* 0: none were named */
-    bool ld_padding[2];                  /* leading dimensions: packed, odd */
-    const struct mmt_template *template; /* NULL: all */
+    struct mmt_words suites; /* known ones */
+    unsigned transposes;     /* 0: none were named */
+    bool ld_padding[2];      /* leading dimensions: packed, odd */
+    const char *template;    /* a name; NULL: all */
     const char *search;
     struct mmt_budget budget;
     int64_t seed;
