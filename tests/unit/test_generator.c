@@ -103,6 +103,9 @@ static void test_aliases(void)
           "simt STAGES=1 THREAD_TILE_M=4 SHARED_LAYOUT=swizzle "
           "TILE_SCHEDULER=data_parallel" },
         { "thin WORK_N=2 C_VECTOR=1", "small_k THREAD_TILE_N=2 C_VECTOR=1" },
+        { "simt DEAL=rounds", "simt COPY=registers TILE_SCHEDULER=persistent" },
+        { "simt_async STAGES=2 WORK_M=4", "simt STAGES=2 THREAD_TILE_M=4 COPY=cp_async" },
+        { "simt_tma PACK_A=1", "simt PACK_A=1 COPY=tma" },
         { "dmma SYNC=slots DEAL=rounds", "dmma SYNC=stages TILE_SCHEDULER=persistent" },
     };
     struct mmt_config before, now;
@@ -142,7 +145,7 @@ static void test_parse_seeds(const struct mmt_template *template)
 
     struct mmt_config first = { .template = template }, read;
     memcpy(first.values, template->seeds[0], sizeof(first.values));
-    CHECK_OK(mmt_config_parse(template->name, &read, &err), err);
+    CHECK_OK(mmt_config_parse(mmt_template_key(template), &read, &err), err);
     CHECK(mmt_config_equal(&first, &read));
 }
 
@@ -161,7 +164,7 @@ static void test_parse_fails(void)
     char string[256], words[256];
 
     for (int i = 0; mmt_templates[i]; i++)
-        CHECK_EQ_STR(mmt_template_names[i], mmt_templates[i]->name);
+        CHECK(mmt_template_find(mmt_template_names[i]) == mmt_templates[i]);
     fails_with("", "is empty");
     fails_with(" \t", "is empty");
     snprintf(words, sizeof(words), "there is no template 'nonesuch'; there are %s, ",
@@ -525,7 +528,8 @@ static void check_knob(const struct mmt_template *template, const struct mmt_kno
 
 static void test_table(const struct mmt_template *template)
 {
-    CHECK(mmt_template_find(template->name) == template);
+    CHECK(mmt_template_find(mmt_template_key(template)) == template);
+    CHECK(mmt_template_is(mmt_template_find(template->name), template->name));
     CHECK(template->what && template->check_device && template->launch);
     CHECK(template->types && template->dialects);
     CHECK(!(template->preferred_on & ~(unsigned) (MMT_GPU | MMT_CPU)));
@@ -544,21 +548,46 @@ static void test_templates(void)
     }
 }
 
-/* A card that has no asynchronous copies compiles none. */
-static void test_old_cards(void)
+/* Why the first starting point of such a configuration cannot be; "" where it can. */
+static const char *copy_refused(const char *words, int sm, enum mmt_dialect dialect)
 {
-    const struct mmt_template *template = mmt_config_template("simt_async", NULL);
-    const struct mmt_variant f32 = { .op = MMT_GEMM, .type = MMT_F32, .out = MMT_F32 };
-    const int sms[] = { 61, 75, 80, 90 };
-    for (int i = 0; i < 4; i++) {
-        struct mmt_caps card = gpu;
-        struct mmt_config config = { .template = template };
-        card.sm = sms[i];
-        memcpy(config.values, template->seeds[0],
-               (size_t) template->num_knobs * sizeof(int));
-        const char *why = mmt_config_check_device(&config, &f32, &card);
-        CHECK(sms[i] < 80 ? why && strstr(why, "need sm_80") : !why);
+    const struct mmt_variant f32 = {
+        .op = MMT_GEMM, .type = MMT_F32, .out = MMT_F32, .aligned = true
+    };
+    struct mmt_caps card = gpu;
+    struct mmt_config config;
+    mmt_error err;
+    card.sm = sm, card.dialect = dialect;
+    if (!CHECK_OK(mmt_config_parse(words, &config, &err), err))
+        return NULL;
+    const char *why = mmt_config_check_device(&config, &f32, &card);
+    return why ? why : "";
+}
+
+/* A device that has no such copies compiles none. */
+static void test_copies(void)
+{
+    static const struct {
+        const char *words;
+        int sm;
+        enum mmt_dialect dialect;
+        const char *refused;
+    } rows[] = {
+        { "simt", 61, MMT_CUDA_CXX, "" },
+        { "simt", 0, MMT_OPENCL_C, "" },
+        { "simt COPY=cp_async", 75, MMT_CUDA_CXX, "need sm_80" },
+        { "simt COPY=cp_async", 80, MMT_CUDA_CXX, "" },
+        { "simt COPY=cp_async", 80, MMT_OPENCL_C, "in OpenCL it must be registers" },
+        { "simt COPY=tma", 80, MMT_CUDA_CXX, "comes with sm_90" },
+        { "simt COPY=tma", 90, MMT_CUDA_CXX, "" },
+        { "simt COPY=tma", 90, MMT_OPENCL_C, "in OpenCL it must be registers" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *why = copy_refused(rows[i].words, rows[i].sm, rows[i].dialect);
+        CHECK(why && (*rows[i].refused ? strstr(why, rows[i].refused) != NULL : !*why));
     }
+    fails_with("simt COPY=tmb", "it may be registers, cp_async and tma");
+    fails_with("simt A_VECTOR=2 COPY=tma", "simt_tma has no knob 'A_VECTOR'");
 }
 
 int main(void)
@@ -569,7 +598,7 @@ int main(void)
     test_parse_fails();
     test_variant();
     test_reject();
-    test_old_cards();
+    test_copies();
     test_suits();
     test_packed_once();
     test_overlap();

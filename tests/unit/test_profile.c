@@ -448,6 +448,45 @@ static void test_changed(void)
     free(text);
 }
 
+/* `text` with `before` for its first `now`. */
+static char *replaced(char *text, const char *now, const char *before)
+{
+    struct mmt_text out = { 0 };
+    char *at = strstr(text, now);
+    if (CHECK(at != NULL)) {
+        *at = '\0';
+        mmt_text_addf(&out, "%s%s%s", text, before, at + strlen(now));
+    }
+    free(text);
+    return out.data;
+}
+
+/* Each COPY of simt was a template of its own once, which had no such knob. */
+static void test_copies(void)
+{
+    static const char *const rows[][2] = { { "registers", "simt" },
+                                           { "cp_async", "simt_async" },
+                                           { "tma", "simt_tma" } };
+    for (int i = 0; i < 3; i++) {
+        struct mmt_profile *profile = mmt_profile_create();
+        const struct mmt_entry entry = full_entry(mmt_template_find(rows[i][1]), 0);
+        mmt_error err = { 0 };
+        char knob[64], template[64];
+        snprintf(knob, sizeof knob, "\"COPY\": \"%s\", ", rows[i][0]);
+        snprintf(template, sizeof template, "\"template\": \"%s\"", rows[i][1]);
+        profile->caps = full_caps;
+        CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
+        char *text = replaced(print_profile(profile), knob, "");
+        text = replaced(text, "\"template\": \"simt\"", template);
+        struct mmt_profile *read = mmt_profile_read(text, strlen(text), &err);
+        if (CHECK(read && read->num_entries == 1))
+            CHECK(mmt_config_equal(&read->entries[0].config, &entry.config));
+        mmt_profile_free(read);
+        mmt_profile_free(profile);
+        free(text);
+    }
+}
+
 /* The papers' configurations are ours. */
 static void check_paper(const char *path)
 {
@@ -482,5 +521,6 @@ int main(void)
     test_path();
     test_foreign();
     test_changed();
+    test_copies();
     return test_end("profile");
 }

@@ -67,8 +67,8 @@ static mmt_status fill_in(struct request *request, mmt_error *err)
     if (!request->kind)
         request->kind = template->preferred_on == MMT_CPU ? MMT_CPU : MMT_GPU;
     if (!(template->dialects & request->dialect))
-        return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
-                        "the template %s is written for %s alone", template->name,
+        return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s is written for %s alone",
+                        mmt_template_key(template),
                         request->dialect == MMT_CUDA_CXX ? "OpenCL" : "CUDA");
     return MMT_OK;
 }

@@ -112,7 +112,11 @@ static void print_census(const struct census *census, mmt_type type, bool why)
 static void print_template(const struct mmt_template *template)
 {
     const struct mmt_op_row *op = mmt_op_row(template->op);
-    printf("%s: %s\n", mmt_template_key(template), template->what);
+    printf("%s", template->name);
+    if (template->key)
+        printf(" %s=%s, or %s", template->knobs->name, template->knobs->names[0],
+               template->key);
+    printf(": %s\n", template->what);
     if (template->op != MMT_GEMM)
         printf("  computes %s: %s\n", op->name, op->what);
     printf("  in %s, %s, %s;", template->file,
