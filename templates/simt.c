@@ -283,12 +283,10 @@ static const char *check_on_cpu(const int *v, mmt_type type)
 
     if (steps > 512)
         return "K_UNROLL * THREAD_TILE_M * THREAD_TILE_N may be at most 512 on a CPU, "
-               "whose compilers "
-               "take minutes over more";
+               "whose compilers take minutes over more";
     if (mmt_gemm_real_size(type) * (size_t) (steps * threads_of(v)) > 2 << 20)
         return "K_UNROLL * THREAD_TILE_M * THREAD_TILE_N elements of all threads may be "
-               "at most 2 MiB "
-               "on a CPU, which keeps them on one stack";
+               "at most 2 MiB on a CPU, which keeps them on one stack";
     return NULL;
 }
 
@@ -311,8 +309,7 @@ static const char *check_tma(const int *v, const struct mmt_variant *variant)
         return "a warp must own a multiple of 8 lines of an operand that runs along k";
     if ((deep_a || deep_b) && v[PASSES] > 1)
         return "an operand that runs along k has a stage's lines in one pass: PASSES "
-               "must "
-               "be 1";
+               "must be 1";
     if (deep_b && v[C_VECTOR] > 1)
         return "where B runs along k a thread's columns are apart: C_VECTOR must be 1";
     return NULL;
@@ -431,7 +428,6 @@ static const char *simt_check_problem(const int *v, const mmt_problem *p)
         v[COPY] == TMA ? mmt_gemm_check_overlap(p, v[PACK_A], v[PACK_B]) : NULL;
     if (!why)
         why = mmt_gemm_check_problem(tiles_of(v, p));
-
     if (!why && v[TILE_SCHEDULER] == STREAM_K && p->batch > 1)
         why = "TILE_SCHEDULER=stream_k is for one product; a batch has tiles enough";
     return why ? why : mmt_gemm_check_split_problem(v[SPLIT_K], p);
@@ -445,7 +441,6 @@ static void simt_resolve(int *v, const mmt_problem *p, const struct mmt_caps *ca
     /* Cycles in which a step's operands come, and those before and after all steps; bytes
      * that are multiplied, and that are stored, in a cycle. */
     enum { FETCH = 2000, AROUND = 400, MULTIPLIED = 512, STORED = 40 };
-
     const double stages = v[COPY] == REGISTERS ? 2 : v[STAGES];
 
     if (v[SPLIT_K])

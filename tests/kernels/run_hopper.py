@@ -1,4 +1,4 @@
-"""Run wgmma.cu and simt_tma.cu without their card: run_hopper.py [--sample N] MMTUNE LAUNCHES COMPILER... [SAMPLES SEED]
+"""Run wgmma.cu, and simt.cl with COPY=tma, without their card: run_hopper.py [--sample N] MMTUNE LAUNCHES COMPILER... [SAMPLES SEED]
 
 The words of the prelude and of hopper.h are replaced by those of tests/emulation/hopper, the text is
 compiled for the host, and the product of small whole numbers must come out exactly. Threads
@@ -20,8 +20,8 @@ import tempfile
 SMALL = dict(TILE_M=64, TILE_N=32, STAGES=3, CONSUMERS=1, CLUSTER='1x1', EPILOGUE_STAGES=0)
 WIDE = dict(TILE_M=128, TILE_N=64, STAGES=3, CONSUMERS=2, CLUSTER='1x1', EPILOGUE_STAGES=1)
 
-# Of simt_tma.cu, which is named.
-LANES = dict(template='simt_tma', TILE_M=32, TILE_N=64, TILE_K=8, THREAD_TILE_M=4, THREAD_TILE_N=4, WARP_M=4,
+# Of simt.cl, which is named.
+LANES = dict(template='simt', COPY='tma', TILE_M=32, TILE_N=64, TILE_K=8, THREAD_TILE_M=4, THREAD_TILE_N=4, WARP_M=4,
              WARP_N=8, REGISTER_STAGES=2, STAGES=3, C_VECTOR=1, SPLIT_K=1)
 
 # knobs, those that differ, problem, alpha, beta
@@ -308,7 +308,7 @@ FAULTS = [
     ('a pass goes on where the one before it ended', PASSES, 'stage % stages_of_pass(p)', 'stage'),
     ("a piece's first pass is the tile's", CUT_PASSES, 'end = -begin;', 'end = 0;'),
     ('nobody waits for a stage', RING, '    barrier_wait(full(pipe, at.stage), at.odd);', ''),
-    ('nobody waits for the stage of the next pass', FLAT, '                        await_stage(pipe, next);', '                        ;'),
+    ('nobody waits for the stage of the next pass', FLAT, '                    await_stage(pipe, next);', '                    ;'),
     ('half of a stage is waited for', LATE, 'barrier_expect(full, BYTES_STAGE)', 'barrier_expect(full, BYTES_STAGE / 2)'),
     ('a stage is waited for by the wrong parity', LATE, 'number / STAGES % 2);', 'number / STAGES % 2 ^ 1);'),
     ('barriers are not shown to TMA', TOGETHER, '    barriers_ready();', ''),

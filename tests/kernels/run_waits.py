@@ -14,8 +14,8 @@ from nvrtc_ptx import compile_ptx
 MMTUNE = sys.argv[1]
 KERNELS = [
     ("f32", "nn", "simt"), ("f32", "tt", "simt SPLIT_K=4"), ("f64", "nn", "simt TILE_SCHEDULER=stream_k"),
-    ("f32", "nn", "simt_async"), ("f32", "tn", "simt_async SPLIT_K=2"),
-    ("f64", "nn", "simt_tma"), ("f32", "tn", "simt_tma TILE_SCHEDULER=stream_k"), ("f64", "nt", "simt_tma SPLIT_K=2"),
+    ("f32", "nn", "simt COPY=cp_async"), ("f32", "tn", "simt COPY=cp_async SPLIT_K=2"),
+    ("f64", "nn", "simt COPY=tma"), ("f32", "tn", "simt COPY=tma TILE_SCHEDULER=stream_k"), ("f64", "nt", "simt COPY=tma SPLIT_K=2"),
     ("f64", "nn", "dmma"), ("f64", "nt", "dmma SPLIT_K=2"),
     ("bf16", "nn", "mma"), ("tf32", "nn", "mma SPLIT_K=2"),
     ("f32", "nn", "small_k"), ("f32", "nn", "skinny"), ("f32", "nt", "skinny SPLIT_K=4"), ("f32", "nn", "small"),

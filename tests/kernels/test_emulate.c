@@ -80,16 +80,14 @@ static const char slices_configuration[] =
 
 /* Asynchronous copies without tensor cores, f32, f64 and i32. */
 static const char async_configuration[] =
-    "simt_async TILE_M=32 TILE_N=64 TILE_K=8 THREAD_TILE_M=4 THREAD_TILE_N=4 WARP_M=4 "
-    "WARP_N=8 "
-    "LANES=rows C_VECTOR=2 STAGES=3 REGISTER_STAGES=2 RASTER_GROUP=4 "
+    "simt COPY=cp_async TILE_M=32 TILE_N=64 TILE_K=8 THREAD_TILE_M=4 THREAD_TILE_N=4 "
+    "WARP_M=4 WARP_N=8 LANES=rows C_VECTOR=2 STAGES=3 REGISTER_STAGES=2 RASTER_GROUP=4 "
     "TILE_SCHEDULER=stream_k MIN_BLOCKS=1";
 
 /* The same, whose warps hand their sums on wherever rows of C begin. */
 static const char store_configuration[] =
-    "simt_async TILE_M=64 TILE_N=64 TILE_K=8 THREAD_TILE_M=4 THREAD_TILE_N=8 WARP_M=8 "
-    "WARP_N=4 "
-    "LANES=rows C_VECTOR=1 STAGES=3 REGISTER_STAGES=2 RASTER_GROUP=4 "
+    "simt COPY=cp_async TILE_M=64 TILE_N=64 TILE_K=8 THREAD_TILE_M=4 THREAD_TILE_N=8 "
+    "WARP_M=8 WARP_N=4 LANES=rows C_VECTOR=1 STAGES=3 REGISTER_STAGES=2 RASTER_GROUP=4 "
     "TILE_SCHEDULER=persistent MIN_BLOCKS=1";
 
 /* Types of 16 and 8 bits and tf32 without tensor cores, whose blocks share tiles. */
@@ -385,7 +383,7 @@ static const struct f64_fault {
     { "the last part of a tile is left out", "b + i < end &&", "b + i < end - 1 &&", 3 },
 };
 
-/* Those of storing with unaligned leading dimensions, by simt_async. */
+/* Those of storing with unaligned leading dimensions, by COPY=cp_async of simt. */
 static const struct fault store_faults[] = {
     { "sums are taken before they are handed on", "        MEET();\n        UNROLL",
       "        UNROLL", MMT_F32 },

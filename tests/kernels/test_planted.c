@@ -57,7 +57,7 @@ static const struct fault {
     { AXPBY, "axpby f32 3x7001", "axpby.cl", "row * ldb", "row * ldc", "" },
     { AXPBY, "axpby f32 3x7001", "axpby.cl", "ldb == n && ldc == n", "ldb == n", "" },
     /* remainders */
-    { SIMT, F32, "simt.cl", "const bool whole = left >= TILE_K &&",
+    { SIMT, F32, "simt_registers.h", "const bool whole = left >= TILE_K &&",
       "const bool whole = left >= TILE_K - 1 &&", "remainders" },
     { SMALL, "gemm f32 nn 24x20x28 batch=96", "small.cl", "if (count >= WIDE_C)",
       "if (count >= WIDE_C - 1)", "guard" },

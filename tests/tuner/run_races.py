@@ -29,7 +29,7 @@ BARRIERS = [
     ("row_cached.cl", 1, "row_cached THREADS=64 CHUNK=64", "gemm f32 nn 40x36x50"),
     ("col_cached.cl", 1, "col_cached THREADS=64 CHUNK=64", "gemm f64 tt 40x36x50"),
     ("small.cl", 0, SMALL, "gemm f32 nn 24x20x28 batch=6"),
-    ("simt.cl", 2, SIMT, "gemm f32 nt 40x36x50"),
+    ("simt_registers.h", 2, SIMT, "gemm f32 nt 40x36x50"),
     ("syrk.cl", 1, "syrk TILE=8 WORK=2 UNROLL_K=8", "syrk f32 40x36"),
     ("block_dot.cl", 0, "block_dot THREADS=32", "gemm f32 nn 40x36x50"),
     ("dot.cl", 1, "dot THREADS=32 ROWS=2 VECTOR=8 WORK=2 PARTS=4", "dot f32 5x3001"),

@@ -261,8 +261,8 @@ int main(void)
 
     test_templates(root);
     test_one_text("simt", false);
-    test_one_text("simt_async", false);
-    test_one_text("simt_tma", false);
+    test_one_text("simt COPY=cp_async", false);
+    test_one_text("simt COPY=tma", false);
     test_one_text("skinny", true);
 
     fill_folder(folder, root);

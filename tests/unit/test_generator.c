@@ -300,10 +300,10 @@ static void test_overlap(void)
                  "rows of B overlap"));
     CHECK_EQ_STR(refusal_of(packs, "gemm bf16 nn 512x512x512 lda=8", &hopper), "");
     CHECK(
-        strstr(refusal_of("simt_tma PACK_A=0", "gemm f32 tn 512x512x512 lda=8", &hopper),
+        strstr(refusal_of("simt COPY=tma PACK_A=0", "gemm f32 tn 512x512x512 lda=8", &hopper),
                "rows of A overlap"));
     CHECK(
-        strstr(refusal_of("simt_tma PACK_B=0", "gemm f32 nn 512x512x512 ldb=8", &hopper),
+        strstr(refusal_of("simt COPY=tma PACK_B=0", "gemm f32 nn 512x512x512 ldb=8", &hopper),
                "rows of B overlap"));
 }
 

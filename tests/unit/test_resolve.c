@@ -101,8 +101,8 @@ static int splits(const char *words, int64_t m, int64_t n, int64_t k)
  * the longer k is; what is given stays, and persistent blocks share k without. */
 static void test_resolve_splits(void)
 {
-    const char *const words[] = { "simt SPLIT_K=0", "simt_async SPLIT_K=0",
-                                  "simt_tma SPLIT_K=0" };
+    const char *const words[] = { "simt SPLIT_K=0", "simt COPY=cp_async SPLIT_K=0",
+                                  "simt COPY=tma SPLIT_K=0" };
     for (int i = 0; i < 3; i++) {
         CHECK_EQ_INT(splits(words[i], 8192, 8192, 8192), 1);
         CHECK_EQ_INT(splits(words[i], 64, 64, 16), 1);

@@ -1,4 +1,4 @@
-// Runs a kernel of wgmma.cu or simt_tma.cu on the host and compares C with the exact
+// Runs a kernel of wgmma.cu or simt.cl on the host and compares C with the exact
 // product of small whole numbers. KERNEL is its text; standard input has what launches.c
 // prints; arguments are alpha and beta, or `near` and a kind of f32 operands (near.h):
 // then C must be near the exact product.
@@ -242,7 +242,7 @@ static bool call_pack(void)
     return !strncmp(running->entry, "mmt_pack", strlen("mmt_pack"));
 }
 
-#ifdef THREAD_TILE_M // simt_tma.cu
+#ifdef THREAD_TILE_M // simt.cl
 #define BLOCKS 1
 
 static void call(void)

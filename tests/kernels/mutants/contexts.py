@@ -45,7 +45,8 @@ def read_contexts(path=HERE / 'contexts.txt'):
     for line in path.read_text().splitlines():
         if line.strip() and not line.startswith('#'):
             device, problem, configuration = (part.strip() for part in line.split('|'))
-            contexts.append(Context(device, problem, configuration, configuration.split()[0]))
+            name, first = configuration.split()[:2] # a COPY has helpers of its own
+            contexts.append(Context(device, problem, configuration, f'{name} {first}' if first.startswith('COPY=') else name))
     return contexts
 
 
