@@ -104,12 +104,14 @@ mmt_status mmt_ranges_add(struct mmt_run *run, const mmt_problem *problem, int64
 bool mmt_tune_is_meant(const struct mmt_run *run, const struct mmt_template *template,
                        const mmt_problem *problem)
 {
-    if (run->options.template && !mmt_template_is(template, run->options.template))
-        return false;
-    if (run->options.template)
-        return template->dialects & run->device.caps.dialect &&
-               mmt_type_in(problem->type, template->types) && template->op == problem->op;
-    return mmt_config_meant(template, problem, &run->device.caps);
+    const struct mmt_caps *caps = &run->device.caps;
+    const char *named = run->options.template;
+    if (!named)
+        return mmt_config_meant(template, problem, caps);
+    return mmt_template_is(template, named) && template->dialects & caps->dialect &&
+           mmt_type_in(problem->type, template->types) && template->op == problem->op &&
+           (!template->prefers || !strcmp(named, mmt_template_key(template)) ||
+            template->prefers(problem, caps));
 }
 
 bool mmt_tune_allows(const struct mmt_run *run, const mmt_problem *problem,

@@ -216,7 +216,8 @@ double mmt_tune_setting_up(const mmt_problem *problem);
 
 /* ---- configurations and times ---------------------------------------------------- */
 
-/* Whether the run tries a template on such problems at all. */
+/* Whether the run tries a template on such problems at all. One that is named is tried on
+ * all that it serves; of several spaces of that name, those that prefer them. */
 bool mmt_tune_is_meant(const struct mmt_run *run, const struct mmt_template *template,
                        const mmt_problem *problem);
 
