@@ -187,7 +187,7 @@ USAGE = [
     (["emit", "tiled TILES=16"], 2, "TILES"),
     (["emit", "tiled", "--dialect", "hip"], 2, "--dialect does not know 'hip'", "cuda and opencl"),
     (["emit", "tiled", "--type", "f17"], 2, "no type 'f17'"),
-    (["emit", "simt TILE_K=4 K_UNROLL=8"], 1, "no GPU can run simt TILE_M=", "TILE_K must be a multiple of K_UNROLL"),
+    (["emit", "simt TILE_K=4 K_UNROLL=8"], 1, "no GPU can run simt COPY=registers TILE_M=", "TILE_K must be a multiple of K_UNROLL"),
     (["emit", "tiled", "--type", "bf16"], 1, "tiled does not serve the type bf16"),
     (["emit", "tiled", "--bias", "row"], 1, "tiled serves neither bias nor activation"),
     (["emit", "naive", "--bias", "both"], 2, "--bias does not know 'both'", "none, row and column"),
