@@ -135,6 +135,8 @@ const char *mmt_gemm_check_resident(int blocks, int threads, unsigned registers,
                                     size_t shared, const struct mmt_caps *caps)
 {
     const unsigned all = (unsigned) (blocks * threads);
+    const unsigned held =
+        caps->registers_per_sm ? caps->registers_per_sm : caps->registers;
 
     if (blocks > 1 && caps->dialect == MMT_OPENCL_C)
         return "MIN_BLOCKS cannot be said in OpenCL and must be 1";
@@ -144,7 +146,7 @@ const char *mmt_gemm_check_resident(int blocks, int threads, unsigned registers,
         return "MIN_BLOCKS blocks have more threads than a multiprocessor holds";
     if (caps->registers_per_thread && registers > caps->registers_per_thread)
         return "sums and operands take more registers than a thread may have";
-    if (caps->registers && (uint64_t) registers * all > caps->registers)
+    if (held && (uint64_t) registers * all > held)
         return "sums and operands take more registers than MIN_BLOCKS blocks may have";
     return NULL;
 }

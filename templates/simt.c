@@ -315,30 +315,6 @@ static const char *check_tma(const int *v, const struct mmt_variant *variant)
     return NULL;
 }
 
-static const char *check_threads(const int *v, const struct mmt_caps *caps)
-{
-    const unsigned count = (unsigned) threads_of(v);
-
-    if (caps->max_threads && count > caps->max_threads)
-        return "the tile has more threads than a block may have on this device";
-    if (caps->max_block[0] && count > caps->max_block[0])
-        return "the tile has more threads than a block may have in a row on this device";
-    return NULL;
-}
-
-/* Registers that a thread may have where a multiprocessor holds MIN_BLOCKS blocks; 0
- * where the device does not say. */
-static unsigned registers_allowed(const int *v, const struct mmt_caps *caps)
-{
-    unsigned allowed = caps->registers_per_thread;
-    const unsigned all =
-        caps->registers_per_sm ? caps->registers_per_sm : caps->registers;
-    const unsigned share = all / (unsigned) (threads_of(v) * v[MIN_BLOCKS]);
-    if (all && (!allowed || share < allowed))
-        allowed = share;
-    return allowed;
-}
-
 static const char *check_splits(const int *v, const struct mmt_caps *caps)
 {
     if (v[TILE_SCHEDULER] != DATA_PARALLEL && v[SPLIT_K] > 1)
@@ -353,46 +329,11 @@ static const char *check_splits(const int *v, const struct mmt_caps *caps)
     return mmt_gemm_check_splits(v[SPLIT_K], caps);
 }
 
-/* NULL if a multiprocessor can hold MIN_BLOCKS blocks of so much shared memory, whose
- * threads have so many registers. */
-static const char *check_resident(const int *v, size_t shared, unsigned registers,
-                                  const struct mmt_caps *caps)
-{
-    const unsigned blocks = (unsigned) v[MIN_BLOCKS];
-    const unsigned allowed = registers_allowed(v, caps);
-
-    if (caps->shared && shared > caps->shared)
-        return "the tiles take more shared memory than a block may have on this device";
-    if (blocks > 1 && caps->dialect == MMT_OPENCL_C)
-        return "MIN_BLOCKS cannot be said in OpenCL and must be 1";
-    if (caps->shared_per_sm && shared * blocks > caps->shared_per_sm)
-        return "MIN_BLOCKS blocks take more shared memory than a multiprocessor has";
-    if (caps->threads_per_sm && threads_of(v) * blocks > caps->threads_per_sm)
-        return "MIN_BLOCKS blocks have more threads than a multiprocessor holds";
-    if (allowed && registers > allowed)
-        return "sums, operands and the next tile take more registers than a thread may "
-               "have";
-    return check_splits(v, caps);
-}
-
-static const char *check_unrolled(const int *v)
-{
-    static const char *const too_many[] = {
-        [REGISTERS] = "K_UNROLL * THREAD_TILE_M * THREAD_TILE_N may be at most 4096, or "
-                      "the loop outgrows the instruction cache",
-        [CP_ASYNC] = "TILE_K * THREAD_TILE_M * THREAD_TILE_N may be at most 4096, or the "
-                     "loop outgrows the instruction cache",
-        [TMA] = "TILE_K / PASSES * THREAD_TILE_M * THREAD_TILE_N may be at most 4096, or "
-                "the loop outgrows the instruction cache",
-    };
-    return unrolled(v, unrolled_steps(v)) > 4096 ? too_many[v[COPY]] : NULL;
-}
-
 static const char *simt_check_device(const int *v, const struct mmt_variant *variant,
                                      const struct mmt_caps *caps)
 {
     const mmt_type type = variant->type;
-    const bool trans_a = variant->trans_a, trans_b = variant->trans_b;
+    const size_t shared = shared_bytes(v, type, variant->trans_a, variant->trans_b);
 
     if (v[COPY] == CP_ASYNC && caps->sm < 80)
         return "asynchronous copies to shared memory need sm_80: COPY must be registers";
@@ -403,17 +344,21 @@ static const char *simt_check_device(const int *v, const struct mmt_variant *var
         why = check_loads(v, type);
     if (!why && v[COPY] == TMA)
         why = check_tma(v, variant);
+    if (!why && unrolled(v, unrolled_steps(v)) > 4096)
+        why = "the steps that stand in the text (K_UNROLL, TILE_K or TILE_K / PASSES) * "
+              "THREAD_TILE_M * THREAD_TILE_N may be at most 4096, or the loop outgrows "
+              "the instruction cache";
     if (!why)
-        why = check_unrolled(v);
-    if (!why)
-        why = check_threads(v, caps);
+        why = mmt_gemm_check_device(threads_of(v), 1, shared, caps);
     if (!why)
         why = check_warp(v, caps);
     if (!why && caps->kind == MMT_CPU)
         why = check_on_cpu(v, type);
-    return why ? why
-               : check_resident(v, shared_bytes(v, type, trans_a, trans_b),
-                                registers(v, type, trans_a, trans_b), caps);
+    if (!why)
+        why = mmt_gemm_check_resident(
+            v[MIN_BLOCKS], threads_of(v),
+            registers(v, type, variant->trans_a, variant->trans_b), shared, caps);
+    return why ? why : check_splits(v, caps);
 }
 
 /* ---- problems -------------------------------------------------------------------- */
@@ -501,20 +446,12 @@ static struct mmt_box box(const int *v, mmt_type type, int tile, bool deep)
 static void simt_launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                         struct mmt_launches *out)
 {
+    // clang-format off
     static const enum mmt_arg args[] = {
-        MMT_ARG_TENSOR_MAP_A,
-        MMT_ARG_TENSOR_MAP_B,
-        MMT_ARG_M,
-        MMT_ARG_N,
-        MMT_ARG_K,
-        MMT_ARG_ALPHA,
-        MMT_ARG_BETA,
-        MMT_ARG_SCALARS,
-        MMT_ARG_C,
-        MMT_ARG_WORKSPACE,
-        MMT_ARG_BIAS,
-        MMT_ARG_END,
+        MMT_ARG_TENSOR_MAP_A, MMT_ARG_TENSOR_MAP_B, MMT_ARG_M, MMT_ARG_N, MMT_ARG_K, MMT_ARG_ALPHA,
+        MMT_ARG_BETA, MMT_ARG_SCALARS, MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_BIAS, MMT_ARG_END,
     };
+    // clang-format on
 
     if (v[COPY] != TMA) {
         launch_product(v, p, caps, out);
