@@ -296,7 +296,7 @@ static void test_cache_of_short_files(void)
     signal(SIGXFSZ, SIG_IGN);
     CHECK(!getrlimit(RLIMIT_FSIZE, &before));
     small = before;
-    small.rlim_cur = 1 << 16;
+    small.rlim_cur = 1 << 18;
     CHECK(!setrlimit(RLIMIT_FSIZE, &small));
     check_full(EFBIG);
     setrlimit(RLIMIT_FSIZE, &before);
@@ -309,7 +309,7 @@ static bool mount_small(const char *where)
 {
     return !unshare(CLONE_NEWNS) &&
            !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
-           !mount("none", where, "tmpfs", 0, "size=262144");
+           !mount("none", where, "tmpfs", 0, "size=393216");
 }
 
 static void test_cache_on_a_full_disk(void)
