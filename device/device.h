@@ -23,6 +23,7 @@ struct mmt_device {
     struct mmt_module *modules; /* that are shared, the one used last first */
     bool any_compiler;          /* kernels that another version of the compiler has made
                                  * serve: what was timed, in another process */
+    bool compiles_nothing;      /* MMT_ERROR_NOT_FOUND for what is in no cache yet */
     mmt_log log;                /* NULL: nobody listens */
     void *log_context;
 };

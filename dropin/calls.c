@@ -36,7 +36,7 @@ static struct mmt_slot *take_slot(struct mmt_calls *calls, const struct mmt_call
 static void use_slot(struct mmt_calls *calls, struct mmt_slot *slot)
 {
     atomic_store(&slot->counted->used, true);
-    if (!calls->options.record && !calls->options.all && atomic_load(&calls->ready)) {
+    if (!calls->options.record && !calls->options.all && atomic_load(&calls->judged)) {
         int expected = MMT_FATE_NOT_READY;
         atomic_compare_exchange_strong(&slot->fate, &expected, MMT_FATE_UNKNOWN);
     }
@@ -197,13 +197,25 @@ mmt_device *mmt_calls_device(const struct mmt_calls *calls)
     return atomic_load_explicit(&calls->device, memory_order_acquire);
 }
 
-bool mmt_calls_wait(struct mmt_calls *calls, double seconds)
+static bool wait_for(const struct mmt_calls *calls, const atomic_bool *what,
+                     double seconds)
 {
     const struct timespec pause = { 0, 1000000 };
     const double until = mmt_now() + seconds;
 
-    while (!atomic_load(&calls->ready) && !atomic_load(&calls->silent) &&
-           mmt_now() < until)
+    while (!atomic_load(what) && !atomic_load(&calls->silent) && mmt_now() < until)
         nanosleep(&pause, NULL);
-    return atomic_load(&calls->ready);
+    return atomic_load(what);
+}
+
+bool mmt_calls_wait(struct mmt_calls *calls, double seconds)
+{
+    return wait_for(calls, &calls->ready, seconds);
+}
+
+void mmt_calls_wait_warm(struct mmt_calls *calls)
+{
+    static const double most = 0.2;
+    if (!calls->options.record && !atomic_exchange(&calls->waited, true))
+        wait_for(calls, &calls->warm, most);
 }

@@ -1,7 +1,8 @@
 /* Calls under a program: what each kind of call of one device is served by, and counted.
  *
  * mmt_calls_start begins a thread, the keeper. It opens the device, reads its profile and
- * plans every call that has a verdict for ours. Until a plan is ready its calls pass.
+ * plans every call that has a verdict for ours, in the profile's order: first those whose
+ * kernels are compiled. Until a plan is ready its calls pass.
  * What is counted is in memory that outlives the process (recording/counts.h).
  *
  * The call path never locks, allocates, loads or compiles: a look-up in a fixed index of
@@ -24,8 +25,8 @@ struct mmt_calls;
 /* What a client of this table does in the keeper's thread, which has the device open and
  * disturbs no capture of a stream. All may be NULL. */
 struct mmt_calls_work {
-    /* Once, when all plans are made, of which some may serve already. `workspace`: the
-     * most that a plan needs whose caller gives its library none, in bytes. */
+    /* Once, before any plan is made. `workspace`: the most that a plan needs whose caller
+     * gives its library none, in bytes. */
     void (*prepare)(void *context, mmt_device *device, size_t workspace);
     /* Each second, ten times as often while calls are recorded, and a last time when the
      * process ends. */
@@ -45,6 +46,7 @@ struct mmt_calls_options {
     bool ranges;           /* an NVTX range around each call that is taken over */
     size_t workspace;      /* bytes that all workspaces of ours take together */
     bool all;              /* plan each kind on first sight, without a verdict */
+    bool waits;            /* `wait` was given */
     double wait;           /* seconds that a handle or a first product waits for plans */
     char run[48];          /* what lines of the recording are marked with */
     bool awaited; /* `mmtune run` adds up what is counted, when the process has ended */
@@ -111,5 +113,8 @@ void mmt_calls_pass(struct mmt_calls *calls, const char *what);
 
 /* Waits until all plans are made, `seconds` at most; whether they are. */
 bool mmt_calls_wait(struct mmt_calls *calls, double seconds);
+
+/* The first who asks waits until what was compiled before is loaded, 0.2 s at most. */
+void mmt_calls_wait_warm(struct mmt_calls *calls);
 
 #endif

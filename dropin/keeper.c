@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "device/device.h"
 #include "dropin/table.h"
+#include "recording/building.h"
 #include "runtime/runtime.h"
 
 /* Seconds from tick to tick, more often while calls are timed. */
@@ -42,69 +43,139 @@ static char *print_label(const struct mmt_calls *calls, const struct mmt_verdict
     return text.data;
 }
 
+static size_t room_of(const struct mmt_calls *calls, const struct mmt_verdict *verdict)
+{
+    return mmt_verdict_workspace(verdict, calls->options.workspace);
+}
+
+/* A call that a verdict gives to ours, and that has no plan yet. */
+struct owed {
+    struct mmt_slot *slot;
+    const struct mmt_verdict *verdict;
+};
+
 static const mmt_plan *make_plan(const struct mmt_calls *calls, mmt_device *device,
-                                 const struct mmt_verdict *verdict)
+                                 const struct mmt_verdict *verdict, mmt_error *err)
 {
     mmt_plan_options options = mmt_plan_defaults();
-    const struct mmt_call *call = &verdict->call;
-    const bool most = verdict->f32_mode == MMT_F32_EMULATED && call->most_workspace;
-    const size_t given = most ? call->most_workspace : call->workspace;
-    struct mmt_step step;
-    mmt_error err;
 
-    options.max_workspace = given ? given : calls->options.workspace;
+    options.max_workspace = room_of(calls, verdict);
     options.aligned_only = 1;
     options.f32_mode = verdict->f32_mode;
-    mmt_step_begin(&step);
-    const mmt_plan *plan =
-        mmt_plan_of(device, &verdict->config, &verdict->call.problem, &options, &err);
-    mmt_step_end(&step);
-    if (!plan)
-        say(calls, "a plan could not be made: %s", err.text);
-    return plan;
+    return mmt_plan_of(device, &verdict->config, &verdict->call.problem, &options, err);
 }
 
-/* Puts a verdict into its call's slot; returns the bytes of workspace that ours needs
- * where the caller gives none. */
-static size_t decide(struct mmt_calls *calls, mmt_device *device,
-                     const struct mmt_profile *profile, const struct mmt_call *call)
+/* False where it is to be tried again: its kernel is not compiled, and the device
+ * compiles nothing. */
+static bool serve(struct mmt_calls *calls, mmt_device *device, const struct owed *it)
 {
-    const struct mmt_verdict *verdict;
-    enum mmt_fate fate;
-    struct mmt_slot *slot = mmt_calls_slot(calls, call);
+    mmt_error err;
+    const mmt_plan *plan = make_plan(calls, device, it->verdict, &err);
 
-    if (!slot || mmt_slot_plan(slot, &fate) || fate != MMT_FATE_NOT_READY)
-        return 0; /* it was decided: there are verdicts of other modes or versions */
-    fate = mmt_profile_verdict(profile, call, calls->options.f32_mode,
-                               mmt_device_caps(device)->driver, calls->library, &verdict);
-    const mmt_plan *plan =
-        fate == MMT_FATE_TAKEN ? make_plan(calls, device, verdict) : NULL;
+    if (!plan && device->compiles_nothing && err.status == MMT_ERROR_NOT_FOUND)
+        return false;
     if (!plan) {
-        atomic_store(&slot->fate, fate == MMT_FATE_TAKEN ? MMT_FATE_FAILED : fate);
-        return 0;
+        say(calls, "a plan could not be made: %s", err.text);
+        atomic_store(&it->slot->fate, MMT_FATE_FAILED);
+        return true;
     }
-    slot->counted->saves = verdict->theirs - verdict->ours;
-    slot->label = print_label(calls, verdict);
-    atomic_store_explicit(&slot->plan, plan, memory_order_release);
-    /* The same kind may come from handles with a workspace and without. */
-    const size_t needed = mmt_plan_workspace(plan);
-    return call->client == MMT_CLIENT_CUBLAS && needed <= calls->options.workspace
-               ? needed
-               : 0;
+    it->slot->counted->saves = it->verdict->theirs - it->verdict->ours;
+    it->slot->counted->ready = mmt_now() - calls->began;
+    it->slot->label = print_label(calls, it->verdict);
+    atomic_store_explicit(&it->slot->plan, plan, memory_order_release);
+    return true;
 }
 
-static size_t decide_all(struct mmt_calls *calls, mmt_device *device,
-                         const struct mmt_profile *profile)
+/* Puts what the verdicts of a call say into its slot; whether a plan is owed to it. */
+static bool judge(struct mmt_calls *calls, mmt_device *device,
+                  const struct mmt_profile *profile, const struct mmt_call *call,
+                  struct owed *out)
 {
-    size_t workspace = 0;
-    for (size_t i = 0; profile && i < profile->num_verdicts; i++) {
-        const size_t needed =
-            atomic_load(&calls->stopping)
-                ? 0
-                : decide(calls, device, profile, &profile->verdicts[i].call);
-        workspace = needed > workspace ? needed : workspace;
+    enum mmt_fate fate;
+
+    out->slot = mmt_calls_slot(calls, call);
+    if (!out->slot || out->slot->is_owed || mmt_slot_plan(out->slot, &fate) ||
+        fate != MMT_FATE_NOT_READY)
+        return false; /* it was judged: there are verdicts of other modes or versions */
+    fate = mmt_profile_verdict(profile, call, calls->options.f32_mode,
+                               mmt_device_caps(device)->driver, calls->library,
+                               &out->verdict);
+    out->slot->is_owed = fate == MMT_FATE_TAKEN;
+    if (!out->slot->is_owed)
+        atomic_store(&out->slot->fate, fate);
+    return out->slot->is_owed;
+}
+
+/* All calls that are owed a plan, in the profile's order; malloc'ed. */
+static struct owed *judge_all(struct mmt_calls *calls, mmt_device *device,
+                              const struct mmt_profile *profile, size_t *count)
+{
+    struct owed *list = calloc(profile->num_verdicts + 1, sizeof *list);
+    *count = 0;
+    for (size_t i = 0; list && i < profile->num_verdicts; i++)
+        *count +=
+            judge(calls, device, profile, &profile->verdicts[i].call, &list[*count]);
+    return list;
+}
+
+/* The most bytes of workspace that ours needs where the caller gives none. The same kind
+ * may come from handles with a workspace and without. */
+static size_t most_workspace(const struct mmt_calls *calls, mmt_device *device,
+                             const struct owed *list, size_t count)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct mmt_verdict *it = list[i].verdict;
+        struct mmt_bound bound;
+        if (it->call.client == MMT_CLIENT_CUBLAS &&
+            mmt_verdict_bind(it, mmt_device_caps(device), room_of(calls, it), &bound) &&
+            bound.launches.workspace <= calls->options.workspace &&
+            bound.launches.workspace > most)
+            most = bound.launches.workspace;
     }
-    return workspace;
+    return most;
+}
+
+/* Serves those whose kernels are compiled; those that are left stay in the list. In one
+ * step: to begin and end one takes longer than to load a kernel, where a program has many
+ * threads. */
+static void serve_compiled(struct mmt_calls *calls, mmt_device *device, struct owed *list,
+                           size_t *count)
+{
+    struct mmt_step step;
+    size_t left = 0;
+
+    device->compiles_nothing = true;
+    mmt_step_begin(&step);
+    for (size_t i = 0; i < *count; i++)
+        if (atomic_load(&calls->stopping) || !serve(calls, device, &list[i]))
+            list[left++] = list[i];
+    mmt_step_end(&step);
+    device->compiles_nothing = false;
+    *count = left;
+}
+
+/* One after the other, as NVRTC holds a lock while it compiles. */
+static void serve_rest(struct mmt_calls *calls, mmt_device *device,
+                       const struct owed *list, size_t count)
+{
+    for (size_t i = 0; i < count && !atomic_load(&calls->stopping); i++) {
+        struct mmt_step step;
+        mmt_step_begin(&step);
+        serve(calls, device, &list[i]);
+        mmt_step_end(&step);
+    }
+}
+
+/* `mmtune run` compiles beside the program, by all cores: what it has done serves. */
+static void serve_as_built(struct mmt_calls *calls, mmt_device *device, struct owed *list,
+                           size_t *count)
+{
+    const struct timespec pause = { 0, 50000000 };
+    while (*count && !atomic_load(&calls->stopping) && mmt_building_goes_on()) {
+        nanosleep(&pause, NULL);
+        serve_compiled(calls, device, list, count);
+    }
 }
 
 /* What would be selected for a kind that has no verdict. */
@@ -151,8 +222,7 @@ static void give_up_waiting(struct mmt_calls *calls)
     for (int i = 0; i < mmt_counts_number(calls->counts); i++) {
         struct mmt_slot *slot = &calls->slots[i];
         int expected = MMT_FATE_NOT_READY;
-        if (slot->counted && atomic_load(&slot->counted->used) &&
-            !atomic_load_explicit(&slot->plan, memory_order_relaxed))
+        if (slot->counted && atomic_load(&slot->counted->used) && !slot->is_owed)
             atomic_compare_exchange_strong(&slot->fate, &expected, MMT_FATE_UNKNOWN);
     }
 }
@@ -168,19 +238,32 @@ static struct mmt_profile *find_profile(const struct mmt_calls *calls, mmt_devic
     return profile;
 }
 
-static void make_plans(struct mmt_calls *calls, mmt_device *device,
-                       const struct mmt_profile *profile)
+static void prepare(struct mmt_calls *calls, mmt_device *device, size_t workspace)
 {
     const struct mmt_calls_work *work = &calls->options.work;
     struct mmt_step step;
-    const size_t workspace = calls->options.all ? 0 : decide_all(calls, device, profile);
     mmt_step_begin(&step);
     if (work->prepare)
         work->prepare(work->context, device, workspace);
     mmt_step_end(&step);
-    atomic_store(&calls->ready, true);
+}
+
+static void make_plans(struct mmt_calls *calls, mmt_device *device,
+                       const struct mmt_profile *profile)
+{
+    size_t count = 0;
+    struct owed *list =
+        profile && !calls->options.all ? judge_all(calls, device, profile, &count) : NULL;
+    atomic_store(&calls->judged, true);
     if (!calls->options.record && !calls->options.all)
         give_up_waiting(calls);
+    prepare(calls, device, most_workspace(calls, device, list, count));
+    serve_compiled(calls, device, list, &count);
+    atomic_store(&calls->warm, true);
+    serve_as_built(calls, device, list, &count);
+    serve_rest(calls, device, list, count);
+    atomic_store(&calls->ready, true);
+    free(list);
 }
 
 /* ---- what is told ------------------------------------------------------------------ */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "dropin/table.h"
 
 enum { MOST_DEVICES = 64 };
@@ -230,6 +231,7 @@ struct mmt_calls *mmt_calls_start(const struct mmt_calls_of *of,
     snprintf(calls->library, sizeof calls->library, "%s", of->library);
     snprintf(calls->path, sizeof calls->path, "%s", of->path);
     calls->options = *options;
+    calls->began = mmt_now();
     calls->adopt = adopt;
     sem_init(&calls->wake, 0, 0);
     sem_init(&calls->done, 0, 0);

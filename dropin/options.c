@@ -47,6 +47,7 @@ void mmt_calls_read_options(struct mmt_calls_options *options)
 {
     const char *f32 = secure_getenv("MMTUNE_RUN_F32");
     const char *run = secure_getenv("MMTUNE_RUN_ID");
+    const char *wait = secure_getenv("MMTUNE_RUN_WAIT");
 
     *options = (struct mmt_calls_options){
         .record = is_on(secure_getenv("MMTUNE_RUN_RECORD")),
@@ -55,7 +56,8 @@ void mmt_calls_read_options(struct mmt_calls_options *options)
         .verbose = is_on(secure_getenv("MMTUNE_RUN_VERBOSE")),
         .ranges = is_on(secure_getenv("MMTUNE_RUN_NVTX")),
         .workspace = read_workspace(secure_getenv("MMTUNE_RUN_WORKSPACE")),
-        .wait = read_wait(secure_getenv("MMTUNE_RUN_WAIT")),
+        .waits = wait && *wait,
+        .wait = read_wait(wait),
         .awaited = run && *run,
     };
     if (run && *run)

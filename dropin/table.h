@@ -34,7 +34,8 @@ struct mmt_slot {
     _Atomic(const mmt_plan *) plan;
     atomic_int fate; /* of its calls while there is no plan */
     atomic_int timings, checks;
-    bool named; /* on standard error; the keeper's */
+    bool is_owed; /* by a verdict, a plan; the keeper's, as is: */
+    bool named;   /* on standard error */
 };
 
 /* Calls with a feature that we have not. */
@@ -52,7 +53,11 @@ struct mmt_calls {
     struct mmt_passed passed[MMT_MOST_PASSED];
     atomic_llong unseen; /* calls that found no slot */
     _Atomic(mmt_device *) device;
+    double began;       /* by mmt_now */
+    atomic_bool judged; /* all verdicts are in their slots */
+    atomic_bool warm;   /* what was compiled before serves */
     atomic_bool ready;  /* all plans are made */
+    atomic_bool waited; /* a handle has waited for `warm` */
     atomic_bool silent; /* serves and counts nothing */
     atomic_bool orphan; /* a child of the process that began, and has counted nothing */
     bool is_child;      /* such a child: it counts, and serves nothing */

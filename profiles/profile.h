@@ -330,6 +330,18 @@ enum mmt_fate mmt_profile_verdict(const struct mmt_profile *profile,
                                   const char *driver, const char *library,
                                   const struct mmt_verdict **out);
 
+/* Whether ours is faster by the margin. */
+bool mmt_verdict_is_for_ours(const struct mmt_verdict *verdict);
+
+/* Bytes of workspace that ours may take: what the call gives, or where that is none
+ * `otherwise`. */
+size_t mmt_verdict_workspace(const struct mmt_verdict *verdict, size_t otherwise);
+
+/* Binds ours to the call, within so many bytes of workspace; false where the device
+ * cannot run it. */
+bool mmt_verdict_bind(const struct mmt_verdict *verdict, const struct mmt_caps *caps,
+                      size_t workspace, struct mmt_bound *out);
+
 /* ---- layers: several profiles as one --------------------------------------------- */
 
 /* In the place of a UUID: what was measured is not of one card alone. */

@@ -23,6 +23,32 @@ mmt_status mmt_profile_replace_verdict(struct mmt_profile *profile,
                               sizeof *verdict, err);
 }
 
+bool mmt_verdict_is_for_ours(const struct mmt_verdict *verdict)
+{
+    return verdict->theirs >= (1 + MMT_FASTER_MARGIN) * verdict->ours;
+}
+
+/* ---- its kernel -------------------------------------------------------------------- */
+
+size_t mmt_verdict_workspace(const struct mmt_verdict *verdict, size_t otherwise)
+{
+    const struct mmt_call *call = &verdict->call;
+    const bool most = verdict->f32_mode == MMT_F32_EMULATED && call->most_workspace;
+    const size_t given = most ? call->most_workspace : call->workspace;
+    return given ? given : otherwise;
+}
+
+bool mmt_verdict_bind(const struct mmt_verdict *verdict, const struct mmt_caps *caps,
+                      size_t workspace, struct mmt_bound *out)
+{
+    const mmt_problem *problem = &verdict->call.problem;
+    if (mmt_config_check_problem(&verdict->config, problem, caps))
+        return false;
+    const struct mmt_config config =
+        mmt_config_within(&verdict->config, problem, caps, workspace);
+    return mmt_bind(&config, problem, caps, out);
+}
+
 /* ---- reading and layers ------------------------------------------------------------ */
 
 void mmt_verdict_drop_changed(struct mmt_profile *profile,
@@ -107,6 +133,5 @@ enum mmt_fate mmt_profile_verdict(const struct mmt_profile *profile,
     if (!best)
         return fate;
     *out = best;
-    return best->theirs >= (1 + MMT_FASTER_MARGIN) * best->ours ? MMT_FATE_TAKEN
-                                                                : MMT_FATE_SLOWER;
+    return mmt_verdict_is_for_ours(best) ? MMT_FATE_TAKEN : MMT_FATE_SLOWER;
 }

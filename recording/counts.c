@@ -309,6 +309,7 @@ bool mmt_counted_take(const struct mmt_counts_head *head, const struct mmt_count
     out->seconds = 1e-12 * (double) since(&row->picoseconds, row->told.picoseconds,
                                           &now->picoseconds);
     out->saved = row->saves * (double) out->fates[MMT_FATE_TAKEN];
+    out->ready = row->ready;
     snprintf(out->library, sizeof out->library, "%s", head->library);
     snprintf(out->path, sizeof out->path, "%s", head->path);
     snprintf(out->run, sizeof out->run, "%s", head->run);

@@ -27,6 +27,7 @@ struct mmt_counted {
     atomic_bool used; /* the call is there, and from then on constant */
     struct mmt_call call;
     double saves;              /* seconds that a call saves that ours computes */
+    double ready;              /* seconds until ours could; 0: it could not */
     atomic_size_t least, most; /* as mmt_call's of workspaces, of calls whose workspace
                                 * is another than `call` has; 0: there were none */
     atomic_llong fates[MMT_NUM_FATES], timed, picoseconds;

@@ -111,7 +111,7 @@ static bool has_other_keys(json_t *line)
 {
     static const char *const keys[] = {
         "call", "client", "adds",  "compute", "workspace", "most_workspace", "library",
-        "path", "run",    "fates", "timed",   "ns",        "saved_ns"
+        "path", "run",    "fates", "timed",   "ns",        "saved_ns",       "ready_ns"
     };
     size_t known = 0;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
@@ -137,8 +137,10 @@ static const char *read_line(json_t *line, struct mmt_recorded *it, bool *more,
     if (!read_fates(line, it->fates, more))
         return "its \"fates\" are no numbers of calls";
     if (!read_count(json_object_get(line, "timed"), &it->timed) ||
-        !read_time(line, "ns", &it->seconds) || !read_time(line, "saved_ns", &it->saved))
-        return "its \"timed\", \"ns\" or \"saved_ns\" is no number";
+        !read_time(line, "ns", &it->seconds) ||
+        !read_time(line, "saved_ns", &it->saved) ||
+        !read_time(line, "ready_ns", &it->ready))
+        return "its \"timed\", \"ns\", \"saved_ns\" or \"ready_ns\" is no number";
     return NULL;
 }
 
@@ -176,6 +178,7 @@ static void add_up(struct mmt_recorded *sum, const struct mmt_recorded *it)
     sum->timed = saturate(sum->timed, it->timed);
     sum->seconds += it->seconds;
     sum->saved += it->saved;
+    sum->ready = it->ready > sum->ready ? it->ready : sum->ready;
 }
 
 /* Where a call is, or would be: the table has the numbers of its list from 1. */

@@ -89,6 +89,8 @@ void mmt_recorded_print(const struct mmt_recorded *it, struct mmt_text *text)
                       nanoseconds(it->seconds));
     if (it->saved > 0)
         mmt_text_addf(text, ",\"saved_ns\":%" PRId64, nanoseconds(it->saved));
+    if (it->ready > 0)
+        mmt_text_addf(text, ",\"ready_ns\":%" PRId64, nanoseconds(it->ready));
     mmt_text_add(text, "}\n");
 }
 

@@ -19,6 +19,8 @@ struct mmt_recorded {
     int64_t timed;                /* of them, by events around the library's call */
     double seconds;               /* that those took together, on the device */
     double saved; /* seconds that the calls taken over saved, by their verdicts */
+    double ready; /* seconds until calls could be taken over, from when the program first
+                   * met the library, in the slowest process; 0: they could not */
 };
 
 /* All calls, of whatever fate. */

@@ -145,6 +145,23 @@ static bool take_binary(struct mmt_binary *binary, const char *log, size_t size)
     return true;
 }
 
+static bool touch(int folder, const char *name)
+{
+    return !utimensat(folder, name, NULL, AT_SYMLINK_NOFOLLOW);
+}
+
+bool mmt_cache_touch(const char *key)
+{
+    char name[NAME_LENGTH + 1];
+    const int folder = open_folder(false, NULL);
+    if (folder < 0)
+        return false;
+    name_of(key, name);
+    const bool found = touch(folder, name);
+    close(folder);
+    return found;
+}
+
 bool mmt_cache_get(const char *key, struct mmt_binary *binary)
 {
     struct mmt_text file = { 0 };
@@ -161,7 +178,7 @@ bool mmt_cache_get(const char *key, struct mmt_binary *binary)
         log = find_log(&file, key, &size);
     bool found = log && take_binary(binary, log, size);
     if (found) /* used now: the last to be removed */
-        utimensat(folder, name, NULL, AT_SYMLINK_NOFOLLOW);
+        touch(folder, name);
     mmt_text_finish(&file);
     close(folder);
     return found;

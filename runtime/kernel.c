@@ -18,7 +18,8 @@ static mmt_status emit_source(const mmt_device *device, const struct mmt_config 
     if (status != MMT_OK)
         return status;
     mmt_device_compiler_key(device, key);
-    mmt_text_addf(key, "\n%s", mmt_text_string(source));
+    mmt_text_add(key, "\n");
+    mmt_text_add(key, mmt_text_string(source));
     if (key->failed)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a kernel's source");
     return MMT_OK;
@@ -28,7 +29,22 @@ static mmt_status emit_source(const mmt_device *device, const struct mmt_config 
 static void print_any_key(const mmt_device *device, const char *source,
                           struct mmt_text *key)
 {
-    mmt_text_addf(key, "by any compiler for %s\n%s", device->caps.architecture, source);
+    mmt_text_addf(key, "by any compiler for %s\n", device->caps.architecture);
+    mmt_text_add(key, source);
+}
+
+/* Has the text's key for any compiler lead to what this one has made of it; where that is
+ * not fresh, unless it leads somewhere. */
+static void lead_there(const mmt_device *device, const char *source, const char *key,
+                       bool fresh)
+{
+    const struct mmt_binary leads = { (void *) key, strlen(key), NULL };
+    struct mmt_text any = { 0 };
+    print_any_key(device, source, &any);
+    if (device->caps.dialect == MMT_CUDA_CXX && !any.failed &&
+        (fresh || !mmt_cache_touch(mmt_text_string(&any))))
+        mmt_cache_put(mmt_text_string(&any), &leads);
+    mmt_text_finish(&any);
 }
 
 /* With what the compiler warned of: whoever builds it again is warned again. */
@@ -36,17 +52,12 @@ static void store_binary(const mmt_device *device, const struct mmt_binary *bina
                          const char *source, const char *key)
 {
     struct mmt_binary stored = *binary;
-    struct mmt_binary leads = { (void *) key, strlen(key), NULL };
-    struct mmt_text any = { 0 };
     char why[256];
 
     if (!mmt_log_warns(binary->log, why))
         stored.log = NULL;
     mmt_cache_put(key, &stored);
-    print_any_key(device, source, &any);
-    if (device->caps.dialect == MMT_CUDA_CXX && !any.failed)
-        mmt_cache_put(mmt_text_string(&any), &leads);
-    mmt_text_finish(&any);
+    lead_there(device, source, key, true);
 }
 
 /* What a compiler has made of the text last, of whatever version. */
@@ -90,6 +101,8 @@ static mmt_status build_binary(mmt_device *device, const char *source, const cha
     *cached = !fresh && find_binary(device, source, key, binary);
     if (*cached)
         return MMT_OK;
+    if (device->compiles_nothing)
+        return mmt_fail(err, MMT_ERROR_NOT_FOUND, "the kernel is not compiled yet");
     const double before = mmt_now();
     const char *title;
     int length;
@@ -126,6 +139,8 @@ mmt_status mmt_kernel_build(mmt_device *device, const struct mmt_config *config,
     *cached = false;
     if (status == MMT_OK)
         status = build_binary(device, source.data, key.data, false, out, cached, err);
+    if (status == MMT_OK && *cached)
+        lead_there(device, source.data, key.data, false);
     mmt_text_finish(&source);
     mmt_text_finish(&key);
     return blame_disk(device, status, err);

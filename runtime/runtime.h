@@ -22,6 +22,9 @@
 /* Looks a binary up. False on a miss; a file that cannot be read is a miss. */
 bool mmt_cache_get(const char *key, struct mmt_binary *binary);
 
+/* Has a file count as used now; false where there is none of that key. */
+bool mmt_cache_touch(const char *key);
+
 /* Stores a binary, with its log if it has one, and removes the least recently used files
  * over the limit. A failure costs a recompilation, so it is no error of the caller's;
  * mmt_cache_trouble says what it was. */

@@ -10,7 +10,7 @@ HOOK cublasCreate_v2(void **handle)
 {
     __typeof__(&cublasCreate_v2) real = MMT_REAL(cublasCreate_v2);
     const int status = real ? real(handle) : CUBLAS_NOT_INITIALIZED;
-    const double wait = mmt_served_options()->wait;
+    const struct mmt_calls_options *options = mmt_served_options();
     struct mmt_served *served;
     bool foreign;
 
@@ -18,12 +18,14 @@ HOOK cublasCreate_v2(void **handle)
         return status;
     mmt_handle_enter(*handle);
     served = mmt_served_current(&foreign);
-    if (served && wait > 0 && !mmt_calls_wait(served->calls, wait) &&
-        mmt_served_options()->verbose)
+    if (served && !options->waits)
+        mmt_calls_wait_warm(served->calls);
+    else if (served && options->wait > 0 &&
+             !mmt_calls_wait(served->calls, options->wait) && options->verbose)
         fprintf(stderr,
                 "mmtune: cuda:%d: plans are still being made after %g s; calls pass "
                 "meanwhile\n",
-                served->device, wait);
+                served->device, options->wait);
     return status;
 }
 

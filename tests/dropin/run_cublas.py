@@ -242,6 +242,20 @@ def test_slow_compiler():
         check(set(fates) == {("cublas", "gemm f32 nn 12x16x20")}, f"{call}: {fates}")
 
 
+def test_compiled_first():
+    """What is compiled already serves before what is not, wherever its verdict stands; else they are in order."""
+    kinds = [f"gemm f32 nn {n}x16x20" for n in (12, 13, 14)]
+    made = [verdict(kinds[i], configuration=f"tiled TILE={16 << i}") for i in range(2)] + [verdict(kinds[2])]
+    shutil.rmtree(environment["XDG_CACHE_HOME"], ignore_errors=True)
+    learn(made[2])
+    run("n=14")
+    learn(*made)
+    for first in ([2, 0, 1], [0, 1, 2]):
+        run("n=12", "n=13", "n=14")
+        ready = {line["call"]: line["ready_ns"] for line in run.lines}
+        check(sorted(kinds, key=ready.get) == [kinds[i] for i in first] and min(ready.values()) > 0, f"{first}: {ready}")
+
+
 def test_other_compiler():
     """What was compiled by another version of NVRTC, as the tuner's is, serves: nothing is compiled."""
     learn(verdict("gemm f32 nn 12x16x20"))

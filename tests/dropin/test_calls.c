@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "tests/support/planted_clock.h"
 #include "tests/support/test.h"
 
 enum {
@@ -186,15 +187,41 @@ static void test_waits(void)
         struct mmt_calls_options options;
         setenv("MMTUNE_RUN_WAIT", rows[i].given, 1);
         mmt_calls_read_options(&options);
-        CHECK(options.wait == rows[i].seconds);
+        CHECK(options.wait == rows[i].seconds && options.waits == (*rows[i].given != 0));
     }
     unsetenv("MMTUNE_RUN_WAIT");
+}
+
+static void *warm_up(void *unused)
+{
+    atomic_store(&calls->warm, true);
+    return NULL;
+}
+
+/* One waits for what is compiled, while calls are served. The clock stands still. */
+static void test_warm(void)
+{
+    pthread_t thread;
+    planted_now = 1000;
+    mmt_calls_wait_warm(calls);
+    CHECK(!atomic_load(&calls->waited));
+    calls->options.record = false;
+    atomic_store(&calls->warm, false);
+    CHECK(!pthread_create(&thread, NULL, warm_up, NULL));
+    mmt_calls_wait_warm(calls);
+    CHECK(atomic_load(&calls->warm) && atomic_load(&calls->waited));
+    pthread_join(thread, NULL);
+    atomic_store(&calls->warm, false);
+    mmt_calls_wait_warm(calls);
+    calls->options.record = true;
+    planted_now = -1;
 }
 
 static int serve(void)
 {
     struct mmt_calls_options options;
 
+    planted_now = -1;
     setenv("MMTUNE_RUN_RECORD", "1", 1);
     setenv("MMTUNE_RUN_WORKSPACE", "3M", 1);
     setenv("MMTUNE_RUN_ID", "this", 1);
@@ -207,6 +234,7 @@ static int serve(void)
     CHECK(mmt_calls_wait(calls, 60));
     CHECK(mmt_calls_device(calls) != NULL);
     test_waits();
+    test_warm();
     test_counts();
     test_slot();
     test_fork();

@@ -7,6 +7,7 @@
 FAKES is the folder of the stand-in libraries (tests/emulation/fake)."""
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -92,9 +93,25 @@ def test_verdicts(recording):
 
 
 def test_again(recording):
-    """What is known of this library is not measured again."""
-    events, _ = tune(recording, "cuda:0", "1c", MMT_FAKE_CUBLAS_US="500")
+    """What is known of this library is not measured again; programs find its kernels compiled all the same."""
+    shutil.rmtree(environment["XDG_CACHE_HOME"])
+    events, profile = tune(recording, "cuda:0", "1c", MMT_FAKE_CUBLAS_US="500")
     check("verdict" not in events and events["verdicts"][0]["ours"] == 3, f"{events.keys()}")
+    texts = b""
+    for name in os.listdir(environment["XDG_CACHE_HOME"] + "/mmtune"):
+        with open(f"{environment['XDG_CACHE_HOME']}/mmtune/{name}", "rb") as f:
+            texts += f.read()
+    check(b"bias=column activation=relu" in texts, "the kernel of a verdict that was not made in this run")
+    check([v["problem"]["m"] for v in profile["verdicts"]] == [16, 20, 12], f"the most time first: {profile['verdicts']}")
+
+
+def test_order(recording):
+    """Of a program that spends its time otherwise, the verdicts stand in another order."""
+    other = write(folder, "others", line("gemm f32 nn 12x12x12", "cublas", 900, 2000, path=OWN) +
+                  line("gemm f32 nn 16x12x12", "cublas", 1, 2000, path=OWN))
+    _, profile = tune(other, "cuda:0", "1c", MMT_FAKE_CUBLAS_US="2000")
+    check([v["problem"]["m"] for v in profile["verdicts"]] == [12, 16, 20], f"{profile['verdicts']}")
+    tune(recording, "cuda:0", "1c", MMT_FAKE_CUBLAS_US="2000")
 
 
 def test_other_version(recording):
@@ -198,6 +215,7 @@ if PART == "card":
     test_kinds_of_one()
     test_verdicts(whole)
     test_again(whole)
+    test_order(whole)
     test_other_version(whole)
     test_missing()
     test_recorded(whole)

@@ -346,7 +346,12 @@ static int run(const struct request *request, char *const argv[])
     make_id(id);
     set_options(request, id, record);
     find_counts_folder(other);
+    const pid_t builder =
+        record ? -1
+               : mmt_run_build(request->has_workspace ? (size_t) request->workspace
+                                                      : SIZE_MAX);
     const int status = mmt_run_program(argv, &err);
+    mmt_run_stop_building(builder);
     if (err.status)
         fprintf(stderr, "mmtune run: %s\n", err.text);
     else if (!mmt_run_report(id, record))

@@ -2,6 +2,8 @@
 #ifndef MMT_TUNER_CLI_RUN_H
 #define MMT_TUNER_CLI_RUN_H
 
+#include <sys/types.h>
+
 #include "base/error.h"
 #include "base/text.h"
 
@@ -19,6 +21,12 @@ enum { MMT_EXIT_NOT_EXECUTABLE = 126, MMT_EXIT_NO_PROGRAM = 127 };
  * status, 128 and the signal that killed it, or 126 or 127 with an error where it did not
  * start. */
 int mmt_run_program(char *const argv[], mmt_error *err);
+
+/* Starts a process that compiles the kernels of all cards' verdicts that are in no cache;
+ * `workspace`: bytes of it that ours may take where the program gives none. -1: there is
+ * none. The other ends it, done or not. */
+pid_t mmt_run_build(size_t workspace);
+void mmt_run_stop_building(pid_t pid);
 
 /* Calls `take` for the recording of each device. */
 void mmt_run_each_recording(void (*take)(void *context, const char *path,

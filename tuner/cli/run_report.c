@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,29 @@ static double sum_saved(const struct device_calls *sum)
     return saved;
 }
 
+/* Of kinds that could be taken over: how many, and seconds until all of them were. */
+static int count_ready(const struct device_calls *sum, double *seconds)
+{
+    int kinds = 0;
+    *seconds = 0;
+    for (size_t i = 0; i < sum->count; i++) {
+        kinds += sum->list[i].ready > 0;
+        *seconds = fmax(*seconds, sum->list[i].ready);
+    }
+    return kinds;
+}
+
+static void report_ready(const struct device_calls *sum)
+{
+    char time[32];
+    double seconds;
+    const int kinds = count_ready(sum, &seconds);
+    if (kinds)
+        fprintf(stderr,
+                "  kernels for %d kind%s of calls were ready %s after the first handle\n",
+                kinds, kinds == 1 ? "" : "s", mmt_print_seconds(seconds, time));
+}
+
 static void report_served(const char *stem, const struct device_calls *sum)
 {
     const int64_t taken = count_fate(sum, MMT_FATE_TAKEN);
@@ -92,6 +116,7 @@ static void report_served(const char *stem, const struct device_calls *sum)
         fprintf(stderr, ", which saved %s of the device's time, as measured by tuning",
                 saved > 0 ? mmt_print_seconds(saved, time) : "nothing");
     fprintf(stderr, "\n");
+    report_ready(sum);
     if (taken == sum->calls)
         return;
     fprintf(stderr, "  passed on:");

@@ -229,7 +229,7 @@ static const struct row {
                                NULL, 0, 1000000000000000 },
     [MMT_OPTION_WAIT] = { "--wait", 0, "SECONDS", mmt_option_read_seconds, "run",
                           "that the program's first call may wait until kernels are "
-                          "ready; default: 0 s, until then calls pass",
+                          "ready; default: 0.2 s for those that are compiled",
                           NULL, 0, 86400 },
     [MMT_OPTION_NO_AUDIT] = { "--no-audit", 0, NULL, mmt_option_read_flag, "run",
                               "leave out the auditor, by which programs that find cuBLAS "

@@ -224,7 +224,7 @@ static void print_verdicts(const struct mmt_profile *profile)
     double sum = 0;
     for (size_t i = 0; i < profile->num_verdicts; i++) {
         const struct mmt_verdict *it = &profile->verdicts[i];
-        if (it->theirs < (1 + MMT_FASTER_MARGIN) * it->ours)
+        if (!mmt_verdict_is_for_ours(it))
             continue;
         faster++;
         sum += log(it->theirs / it->ours);

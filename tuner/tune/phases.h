@@ -32,6 +32,10 @@ double mmt_tune_verdicts_seconds(const struct mmt_run *run);
  * promise most, after them anew where there is a faster one. */
 mmt_status mmt_tune_verdicts(struct mmt_run *run, mmt_error *err);
 
+/* Sorts verdicts, the greatest share of time first, in which order programs load their
+ * kernels, and has these in the cache, used last. */
+void mmt_tune_leave(struct mmt_run *run);
+
 /* Winners, how they compare with the vendor's library, and where things are. */
 void mmt_report_end(struct mmt_run *run);
 

@@ -472,6 +472,8 @@ mmt_status mmt_tune_verdicts(struct mmt_run *run, mmt_error *err)
             "%d kinds of calls have no verdict yet: the same command goes on, "
             "a longer --budget has room for more",
             run->recorded.left);
+    if (!is_first_time && !status)
+        mmt_tune_leave(run);
     return status ? status : mmt_pool_check(&run->pool, err);
 }
 

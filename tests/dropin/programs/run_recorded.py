@@ -105,6 +105,22 @@ def test_serve():
         check(f"passed on: {ROUNDS} no verdict, {ROUNDS} library faster\n" in said, f"{name}: {said}")
 
 
+def test_build():
+    """What is not compiled yet is compiled beside the program, as its processes look it up."""
+    begun, cache = folder + "/begun", environment["XDG_CACHE_HOME"]
+    environment.update(MMT_FAKE_NVRTC_MS="1", MMT_FAKE_NVRTC_LOG=begun)
+    shutil.rmtree(cache)
+    waits = f"until [ $(ls {cache}/mmtune 2>/dev/null | grep -c 'bin$') -ge 6 ]; do sleep 0.05; done"
+    done = subprocess.run([MMTUNE, "run", "--", "sh", "-c", waits], capture_output=True, text=True, env=environment,
+                          check=False)
+    check(done.returncode == 0 and os.path.exists(begun), f"{done.returncode} {done.stderr}")
+    os.remove(begun)
+    _, _, said = run(MMTUNE, "run", "--wait", "23h", "--", *CLIENTS["linked"], str(ROUNDS))
+    check(not os.path.exists(begun), "nothing is compiled again")
+    check(re.search(r"\n  kernels for 4 kinds of calls were ready \d+\.\d+ m?s after the first handle\n", said), said)
+    del environment["MMT_FAKE_NVRTC_MS"], environment["MMT_FAKE_NVRTC_LOG"]
+
+
 def tune():
     """`mmtune --recorded` until it has judged what was recorded; that verdict."""
     words = [MMTUNE, "--json", "--device", "0", "--recorded", "--template", "naive", "--budget", "2c"]
@@ -221,6 +237,7 @@ for client, command in CLIENTS.items():
 test_record("fork", [*CLIENTS["linked"], str(ROUNDS), "fork"], 2)
 test_record("several at once", ["sh", "-c", f"for i in 1 2 3 4; do {CLIENTS['dlsym'][0]} {ROUNDS} & done; wait"], 4)
 test_serve()
+test_build()
 test_obstacles()
 test_commands()
 end("programs recorded and served", folder)
