@@ -31,7 +31,7 @@ enum { MMT_NUM_COMPUTES = MMT_COMPUTE_16F_PEDANTIC + 1 };
 struct mmt_call {
     enum mmt_client client;
     mmt_problem problem; /* row-major and normalised */
-    bool adds;           /* beta is not 0 */
+    bool adds;           /* beta is not 0; false where it lies in device memory */
     enum mmt_compute compute;
     size_t workspace;      /* bytes that the caller gave its library for this; of several
                             * calls the least; 0: none, the library takes its own */
@@ -52,7 +52,7 @@ enum mmt_fate {
     MMT_FATE_FAILED,    /* its plan could not be made */
     MMT_FATE_WORKSPACE, /* ours needs more workspace than there is */
     MMT_FATE_ALIGNMENT, /* an operand begins at no multiple of 16 bytes */
-    MMT_FATE_POINTERS,  /* scalars in device memory, or a pointer mode we have not */
+    MMT_FATE_POINTERS,  /* scalars of f16 or vectors of scalars in device memory */
     MMT_FATE_FEATURE,   /* something else that we have not; never recorded as a call */
     MMT_FATE_CONTEXT, /* another context than the device's primary one, or the handle's */
     MMT_FATE_CHILD,   /* in a child of a process that was served, which is not */

@@ -195,12 +195,28 @@ static void tell(const struct mmt_request *request, struct mmt_slot *slot, doubl
     mmt_text_finish(&text);
 }
 
+/* Those in device memory: alpha, then beta. */
+static bool read_scalars(mmt_device *device, const mmt_args *args, struct copies *it)
+{
+    const mmt_type type = mmt_type_scalar(it->problem->type);
+    char both[16];
+    if (!args->scalars.handle)
+        return true;
+    if (mmt_buffer_read(device, both, args->scalars, 2 * mmt_type_size(type), NULL))
+        return false;
+    it->alpha = read_number(type, both);
+    it->beta = read_number(type, both + mmt_type_size(type));
+    return true;
+}
+
 static bool read_operands(mmt_device *device, const mmt_args *args, struct copies *it)
 {
     const mmt_problem *p = it->problem;
     const size_t in = mmt_type_size(p->type), out = mmt_type_size(p->out);
     const size_t c = (size_t) mmt_problem_extent_c(p) * out;
 
+    if (!read_scalars(device, args, it))
+        return false;
     it->a = read_device(device, args->a, (size_t) mmt_problem_extent_a(p) * in);
     it->b = read_device(device, args->b, (size_t) mmt_problem_extent_b(p) * in);
     it->before = read_device(device, args->c, c);

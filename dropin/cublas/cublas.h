@@ -14,7 +14,7 @@ enum { CUBLAS_SUCCESS = 0, CUBLAS_NOT_INITIALIZED = 1 };
 enum { CUBLAS_N = 0, CUBLAS_T = 1 };
 
 /* cublasPointerMode_t and cublasLtPointerMode_t */
-enum { CUBLAS_ON_HOST = 0 };
+enum { CUBLAS_ON_HOST = 0, CUBLAS_ON_DEVICE = 1 };
 
 /* cudaDataType */
 enum {

@@ -21,6 +21,7 @@ static const struct mmt_symbol symbols[] = {
     FN(cuDevicePrimaryCtxGetState),
     FN(cuDevicePrimaryCtxRetain),
     FN(cuDevicePrimaryCtxRelease_v2),
+    FN(cuMemcpyAsync),
     FN(cuStreamIsCapturing),
     FN(cuStreamSynchronize),
     FN(cuEventCreate),

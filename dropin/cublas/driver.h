@@ -16,6 +16,7 @@ struct mmt_driver {
     int (*cuDevicePrimaryCtxGetState)(int device, unsigned *flags, int *active);
     int (*cuDevicePrimaryCtxRetain)(void **context, int device);
     int (*cuDevicePrimaryCtxRelease_v2)(int device);
+    int (*cuMemcpyAsync)(uint64_t to, uint64_t from, size_t bytes, void *stream);
     int (*cuStreamIsCapturing)(void *stream, int *status);
     int (*cuStreamSynchronize)(void *stream);
     int (*cuEventCreate)(void **event, unsigned flags);

@@ -127,12 +127,10 @@ static int serve(const struct arguments *g)
         .pass = pass,
         .original = g,
     };
-    int pointers = CUBLAS_ON_HOST;
 
     if (mmt_serve_is_nested())
         return pass(&request, (void *) g->c.data);
-    request.why = ask_modes(g->handle, &request.math, &pointers);
-    request.on_host = pointers == CUBLAS_ON_HOST;
+    request.why = ask_modes(g->handle, &request.math, &request.pointers);
     const struct mmt_handle handle = mmt_handle_know(g->handle);
     request.context = handle.context;
     request.workspace = handle.workspace;

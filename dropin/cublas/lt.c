@@ -119,11 +119,12 @@ static const char *describe(const struct arguments *g, struct mmt_request *reque
         !mmt_layout_read(g->layout_d, &all.d))
         return "";
     request->scale = desc.scale;
-    request->on_host = desc.pointers == CUBLAS_ON_HOST;
+    request->pointers = desc.pointers;
     if ((why = check_desc(&desc, &all.d)) ||
         (why = fill_gemm(g, &desc, &all, &request->gemm)))
         return why;
-    const bool reads_c = !request->on_host || mmt_map_scalar(desc.scale, g->beta) != 0;
+    const bool reads_c =
+        desc.pointers != CUBLAS_ON_HOST || mmt_map_scalar(desc.scale, g->beta) != 0;
     if (reads_c && !mmt_layout_read(g->layout_c, &all.c))
         return "";
     request->bias = desc.bias;

@@ -26,7 +26,7 @@ struct mmt_gemm {
     int64_t m, n, k, batch;
     struct mmt_matrix a, b, c;
     int compute;
-    bool adds; /* beta is not 0 */
+    bool adds; /* beta is not 0, as far as the host knows */
     mmt_bias bias;
     mmt_activation activation;
 };

@@ -10,6 +10,10 @@
 
 enum { MMT_MOST_PARTS = 8 };
 
+/* Bytes of a workspace behind what a kernel needs, for scalars in device memory that are
+ * apart. */
+enum { MMT_SCALARS_ROOM = 256 };
+
 struct mmt_pool {
     mmt_operand memory;
     size_t bytes; /* of a part */

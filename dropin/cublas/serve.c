@@ -93,9 +93,50 @@ static mmt_args make_args(const struct mmt_request *request)
     args.b.handle = (uintptr_t) request->gemm.a.data;
     args.c.handle = (uintptr_t) request->gemm.c.data;
     args.bias.handle = (uintptr_t) request->bias;
-    args.alpha = mmt_map_scalar(request->scale, request->alpha);
-    args.beta = mmt_map_scalar(request->scale, request->beta);
+    if (request->pointers == CUBLAS_ON_HOST) {
+        args.alpha = mmt_map_scalar(request->scale, request->alpha);
+        args.beta = mmt_map_scalar(request->scale, request->beta);
+    } else {
+        args.scalars.handle = (uintptr_t) request->alpha;
+    }
     return args;
+}
+
+/* ---- scalars in device memory ---------------------------------------------------- */
+
+static size_t scalar_size(const struct mmt_request *request)
+{
+    return request->scale == CUDA_64F ? 8 : 4;
+}
+
+/* Kernels find beta behind alpha. */
+static bool is_apart(const struct mmt_request *request)
+{
+    return request->pointers != CUBLAS_ON_HOST &&
+           (const char *) request->beta !=
+               (const char *) request->alpha + scalar_size(request);
+}
+
+/* Bytes of workspace, with room for scalars that are apart. */
+static size_t room_for(const struct mmt_request *request, size_t needed)
+{
+    return is_apart(request) ? (needed + 255) / 256 * 256 + MMT_SCALARS_ROOM : needed;
+}
+
+/* Has the stream copy scalars that are apart to the end of the workspace. */
+static bool gather_scalars(const struct mmt_served *served,
+                           const struct mmt_request *request, size_t room, mmt_args *args)
+{
+    const size_t size = scalar_size(request);
+    const uint64_t to = args->workspace.handle + room - MMT_SCALARS_ROOM;
+
+    if (!is_apart(request))
+        return true;
+    args->scalars.handle = to;
+    return !served->driver->cuMemcpyAsync(to, (uintptr_t) request->alpha, size,
+                                          request->stream) &&
+           !served->driver->cuMemcpyAsync(to + size, (uintptr_t) request->beta, size,
+                                          request->stream);
 }
 
 /* ---- taking over ----------------------------------------------------------------- */
@@ -136,13 +177,14 @@ static bool take_over(struct mmt_served *served, struct mmt_slot *slot,
                       const struct mmt_request *request, const mmt_plan *plan,
                       enum mmt_fate *fate)
 {
+    const size_t room = room_for(request, mmt_plan_workspace(plan));
     mmt_args args;
     mmt_operand workspace = { 0, 0 };
 
     *fate = MMT_FATE_TAKEN;
     if (!is_aligned(request))
         *fate = MMT_FATE_ALIGNMENT;
-    else if (!find_workspace(served, request, mmt_plan_workspace(plan), &workspace))
+    else if (!find_workspace(served, request, room, &workspace))
         *fate = MMT_FATE_WORKSPACE;
     if (*fate != MMT_FATE_TAKEN)
         return false;
@@ -153,10 +195,18 @@ static bool take_over(struct mmt_served *served, struct mmt_slot *slot,
     }
     args = make_args(request);
     args.workspace = workspace;
-    if (execute(served, slot, request, plan, &args))
+    if (!gather_scalars(served, request, room, &args) ||
+        execute(served, slot, request, plan, &args))
         *fate = MMT_FATE_FAILED;
     mmt_gate_leave_alone(gate);
     return *fate == MMT_FATE_TAKEN;
+}
+
+/* Whether ours knows the scalars: kernels read no halves, and no vectors of them. */
+static bool has_scalars(const struct mmt_request *request)
+{
+    return request->pointers == CUBLAS_ON_HOST ||
+           (request->pointers == CUBLAS_ON_DEVICE && request->scale != CUDA_16F);
 }
 
 static bool find_stream(struct mmt_request *request)
@@ -171,7 +221,7 @@ static int serve_slot(struct mmt_served *served, struct mmt_slot *slot, bool for
     enum mmt_fate fate;
     const mmt_plan *plan = mmt_slot_plan(slot, &fate);
 
-    if (!request->on_host)
+    if (!has_scalars(request))
         fate = MMT_FATE_POINTERS;
     else if (foreign || (request->context && request->context != served->primary))
         fate = MMT_FATE_CONTEXT;
@@ -199,8 +249,8 @@ int mmt_serve(struct mmt_request *request)
     if (!request->why && (!request->alpha || !request->beta || request->scale < 0))
         request->why = request->scale < 0 ? "compute type" : "";
     if (!request->why) {
-        request->gemm.adds =
-            request->on_host && mmt_map_scalar(request->scale, request->beta) != 0;
+        request->gemm.adds = request->pointers == CUBLAS_ON_HOST &&
+                             mmt_map_scalar(request->scale, request->beta) != 0;
         request->why = mmt_map_gemm(&request->gemm, request->math, mmt_served_override(),
                                     mmt_calls_options(served->calls)->f32_mode, &call);
     }

@@ -10,7 +10,8 @@ struct mmt_request {
     enum mmt_client client;
     int math;        /* cublasMath_t of the handle */
     int scale;       /* cudaDataType of alpha and beta; -1: unknown */
-    bool on_host;    /* alpha and beta are in host memory */
+    int pointers;    /* where alpha and beta are: CUBLAS_ON_HOST, CUBLAS_ON_DEVICE, or
+                      * vectors of them */
     const char *why; /* a feature that was seen already; "": for the library; NULL */
     const void *alpha, *beta;
     const void *bias;

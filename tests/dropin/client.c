@@ -38,6 +38,7 @@ int cublasLtMatrixLayoutSetAttribute(void *layout, int attribute, const void *va
     X(off, 0)      /* bytes that A begins behind a multiple of 256 */                    \
     X(batch, 1) X(wide, 0)                                                               \
     X(device, 0)   /* scalars are where the pointer mode says that the device is */      \
+    X(behind, 0)   /* beta is behind alpha */                                            \
     X(ws, 0)       /* bytes of a workspace for the handle, or of cublasLtMatmul */       \
     X(stream, 0)   /* a stream of that number is set before the workspace is; */         \
     X(late, 0)     /* and this one behind it */                                          \
@@ -177,15 +178,24 @@ static bool is_half(int compute)
     return compute == CUBLAS_16F || compute == CUBLAS_16F_PEDANTIC;
 }
 
-/* A scalar as the compute type has it. */
-static void *scalar(int compute, double number, char buffer[8])
+/* alpha and beta, as the compute type has them. */
+struct scalars {
+    _Alignas(16) char memory[32];
+    const void *alpha, *beta;
+};
+
+static void write_scalars(const struct words *is, struct scalars *out)
 {
+    const int compute = (int) is->compute;
     const mmt_type type = is_half(compute)        ? MMT_F16
                           : compute == CUBLAS_64F ? MMT_F64
                           : compute == CUBLAS_32I ? MMT_I32
                                                   : MMT_F32;
-    mmt_number_write(type, number, buffer);
-    return buffer;
+    char *beta = out->memory + (is->behind != 0 ? mmt_type_size(type) : 16);
+    mmt_number_write(type, is->alpha, out->memory);
+    mmt_number_write(type, is->beta, beta);
+    out->alpha = out->memory;
+    out->beta = beta;
 }
 
 static int multiply_lists(const struct call *it, const void *alpha, const void *beta)
@@ -229,9 +239,9 @@ static int multiply(const struct call *it)
     const int m = (int) is->m, n = (int) is->n, k = (int) is->k;
     const int lda = (int) a->ld, ldb = (int) b->ld, ldc = (int) c->ld;
     const int compute = (int) is->compute, batch = (int) is->batch;
-    char one[8], two[8];
-    const void *alpha = scalar(compute, is->alpha, one);
-    const void *beta = scalar(compute, is->beta, two);
+    struct scalars both;
+    write_scalars(is, &both);
+    const void *alpha = both.alpha, *beta = both.beta;
     void *h = it->handle, *out = c->data;
 
     if (is->complex != 0)
@@ -315,12 +325,12 @@ static int multiply_lt(const struct call *it)
     void *lc = make_layout(&it->c, it->out), *desc = make_desc(it), *lt;
     void *workspace = bytes ? aligned_alloc(256, bytes) : NULL;
     const void *c = is->two != 0 ? it->expected.data : it->c.data;
-    char one[8], two[8];
+    struct scalars both;
 
+    write_scalars(is, &both);
     need(!cublasLtCreate(&lt), "cublasLtCreate");
-    return cublasLtMatmul(lt, desc, scalar((int) is->compute, is->alpha, one), it->a.data,
-                          la, it->b.data, lb, scalar((int) is->compute, is->beta, two), c,
-                          lc, it->c.data, lc, NULL, workspace, bytes, NULL);
+    return cublasLtMatmul(lt, desc, both.alpha, it->a.data, la, it->b.data, lb, both.beta,
+                          c, lc, it->c.data, lc, NULL, workspace, bytes, NULL);
 }
 
 static void run_next(void);

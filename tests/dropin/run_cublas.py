@@ -91,12 +91,33 @@ def test_routes():
            ("n=13", "f32 nn 13x16x20", "library faster"), ("n=14", "f32 nn 14x16x20", "verdict void"),
            ("n=15", "f32 nn 15x16x20", "verdict void"), ("n=16", "f32 nn 16x16x20", "taken"),
            ("n=17,count=2", "f32 nn 17x16x20", "no verdict", 2), ("n=18,beta=2", "f32 nn 18x16x20", "no verdict"),
-           ("n=19,off=8", "f32 nn 19x16x20", "alignment"), ("n=20,device=1", "f32 nn 20x16x20", "pointer mode"),
+           ("n=19,off=8", "f32 nn 19x16x20", "alignment"), ("n=20,device=1", "f32 nn 20x16x20", "taken"),
            ("n=12,math=3", "tf32 nn 12x16x20", "no verdict"))
     become(("n=21", "f32 nn 21x16x20", "no verdict"))
     become(("n=21", "f32 nn 21x16x20", "taken"), MMTUNE_RUN_F32="emulated")
     become(("n=12,math=3", mine, "taken"), NVIDIA_TF32_OVERRIDE="0")
     become(("n=12", "tf32 nn 12x16x20", "no verdict"), NVIDIA_TF32_OVERRIDE="1")
+
+
+def test_device_scalars():
+    """Scalars in device memory serve where they lie; those that are apart are copied into a workspace."""
+    mine, double = "f32 nn 12x16x20", "f64 nn 12x16x20"
+    learn(verdict("gemm " + mine), verdict("gemm " + double), verdict("gemm " + mine + " batch=3"),
+          verdict("gemm i8 nn 12x16x20"), verdict("gemm bf16 nn 12x16x20"), verdict("gemm f16 nn 12x16x20", compute="16f"),
+          verdict("gemm " + mine + " bias=column", client="cublaslt", workspace=4096))
+    here = "device=1,alpha=-1.5,beta=3,behind="
+    become(*[(f"n=12,{here}{behind},wide={behind}", mine, "taken") for behind in (0, 1)],
+           (f"n=12,{here}0,ws=1024,count=2", mine, "taken", 2), (f"batch=3,{here}0", mine + " batch=3", "taken"),
+           (f"type=1,compute=70,{here}0", double, "taken"), (f"type=1,compute=70,{here}1", double, "taken"),
+           ("type=14,device=1,alpha=0,beta=1", "bf16 nn 12x16x20", "taken"),
+           ("type=3,out=10,compute=72,device=1,alpha=3,beta=-2", "i8 nn 12x16x20", "taken"),
+           (f"n=12,{here}1,capture=1", mine, "taken"), (f"n=12,{here}0,capture=1", mine, "workspace"),
+           (f"n=12,{here}0,capture=1,ws=1024", mine, "taken"),
+           ("type=2,compute=64,ex=1,device=1", "f16 nn 12x16x20", "pointer mode"),
+           *[(f"lt=1,epilogue=4,{words}", mine + " bias=column", fate, 1, "cublaslt") for words, fate in
+             ((here + "1", "taken"), (here + "0", "workspace"), (here + "0,ws=4096", "taken"))])
+    _, _, said = run(f"n=12,{here}0", f"n=12,{here}1,count=2", MMTUNE_RUN_CHECK="1")
+    check(said.count(": right, ") == 1 and "WRONG" not in said, said)
 
 
 def test_not_ready():
@@ -173,9 +194,9 @@ def test_lt():
             "epilogue=32": plain + " activation=gelu_tanh", "epilogue=36": plain + " bias=column activation=gelu_tanh",
             "n=13,beta=1": "f32 nn 13x16x20"}
     learn(*[verdict("gemm " + problem, client="cublaslt", adds=int("beta" in call)) for call, problem in rows.items()],
-          verdict("gemm f32 nn 14x16x20", client="cublaslt", adds=1))
+          verdict("gemm f32 nn 14x16x20", client="cublaslt"))
     become(*[("lt=1,count=2," + call, problem, "taken", 2, "cublaslt") for call, problem in rows.items()],
-           ("lt=1,n=14,device=1,beta=1", "f32 nn 14x16x20", "pointer mode", 1, "cublaslt"),
+           ("lt=1,n=14,device=1,beta=1,behind=1", "f32 nn 14x16x20", "taken", 1, "cublaslt"),
            ("lt=1,batch=2", plain + " batch=2", "no verdict", 1, "cublaslt"))
 
 

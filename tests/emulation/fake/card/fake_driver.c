@@ -264,6 +264,16 @@ EXPORT(CUresult) cuMemcpy2D_v2(const CUDA_MEMCPY2D *copy)
     return CUDA_SUCCESS;
 }
 
+/* Its table of the driver has it not. */
+CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream);
+
+EXPORT(CUresult)
+cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+    memcpy((void *) (uintptr_t) to, (const void *) (uintptr_t) from, bytes);
+    return CUDA_SUCCESS;
+}
+
 EXPORT(CUresult) cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes)
 {
     memcpy(to, (const void *) (uintptr_t) from, bytes);
