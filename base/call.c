@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/type.h"
+
 static const char *const clients[MMT_NUM_CLIENTS] = { "mmtune", "cublas", "cublaslt",
                                                       "blas" };
 
@@ -54,6 +56,8 @@ void mmt_call_print_caller(const struct mmt_call *call, struct mmt_text *text)
         mmt_text_addf(text, ", %s", mmt_compute_name(call->compute));
     if (call->adds)
         mmt_text_add(text, ", beta");
+    if (call->alignment)
+        mmt_text_addf(text, ", aligned to %zu B", call->alignment);
 }
 
 const char *mmt_fate_name(enum mmt_fate fate)
@@ -94,10 +98,43 @@ void mmt_call_add_workspace(struct mmt_call *sum, const struct mmt_call *call)
     sum->most_workspace = most > library_least(sum) ? most : 0;
 }
 
+/* ---- operands that begin anywhere -------------------------------------------------- */
+
+size_t mmt_call_offset(const struct mmt_call *call, size_t element)
+{
+    return call->alignment && call->alignment < element ? element : call->alignment;
+}
+
+bool mmt_call_may_align(size_t bytes)
+{
+    return bytes < 16 && !(bytes & (bytes - 1));
+}
+
+/* The next leading dimension that is no multiple of more bytes than operands begin at. */
+static int64_t next_ld(const struct mmt_call *call, int64_t ld, mmt_type type)
+{
+    const size_t element = mmt_type_size(type), offset = mmt_call_offset(call, element);
+    return (size_t) ld * element % (2 * offset) ? ld : ld + (int64_t) (offset / element);
+}
+
+/* Matrices of a batch may follow each other, or share rows: they stay. */
+mmt_problem mmt_call_stand_in(const struct mmt_call *call)
+{
+    mmt_problem problem = call->problem;
+    if (!call->alignment || problem.batch > 1)
+        return problem;
+    problem.lda = next_ld(call, problem.lda, problem.type);
+    problem.ldb = next_ld(call, problem.ldb, problem.type);
+    problem.ldc = next_ld(call, problem.ldc, problem.out);
+    return problem;
+}
+
+/* ---- kinds ------------------------------------------------------------------------- */
+
 bool mmt_call_equal(const struct mmt_call *a, const struct mmt_call *b)
 {
     return a->client == b->client && a->adds == b->adds && a->compute == b->compute &&
-           mmt_problem_equal(&a->problem, &b->problem);
+           a->alignment == b->alignment && mmt_problem_equal(&a->problem, &b->problem);
 }
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -114,7 +151,8 @@ uint64_t mmt_call_hash(const struct mmt_call *call)
         (unsigned) problem->op << 5 | (unsigned) problem->type << 8 |
         (unsigned) problem->out << 12 | (unsigned) problem->trans_a << 16 |
         (unsigned) problem->trans_b << 18 | (unsigned) problem->bias << 20 |
-        (unsigned) problem->activation << 22 | (unsigned) call->compute << 26;
+        (unsigned) problem->activation << 22 | (unsigned) call->compute << 26 |
+        (unsigned) call->alignment << 28;
     const int64_t sizes[] = { problem->m,       problem->n,        problem->k,
                               problem->lda,     problem->ldb,      problem->ldc,
                               problem->batch,   problem->stride_a, problem->stride_b,

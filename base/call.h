@@ -33,8 +33,10 @@ struct mmt_call {
     mmt_problem problem; /* row-major and normalised */
     bool adds;           /* beta is not 0; false where it lies in device memory */
     enum mmt_compute compute;
-    size_t workspace;      /* bytes that the caller gave its library for this; of several
-                            * calls the least; 0: none, the library takes its own */
+    size_t alignment; /* bytes that A, B and C begin at multiples of, a power of 2, where
+                       * that is less than 16, and no less than their elements; 0: 16 */
+    size_t workspace; /* bytes that the caller gave its library for this; of several
+                       * calls the least; 0: none, the library takes its own */
     size_t most_workspace; /* of several the most, where that is more; else 0 */
 };
 
@@ -79,6 +81,15 @@ size_t mmt_call_library_workspace(const struct mmt_call *call);
 
 /* Widens what a call says of workspaces by another's of its kind. */
 void mmt_call_add_workspace(struct mmt_call *sum, const struct mmt_call *call);
+
+/* Bytes behind a multiple of 16 at which an operand of such elements may begin; whether a
+ * number of bytes is an alignment. */
+size_t mmt_call_offset(const struct mmt_call *call, size_t element);
+bool mmt_call_may_align(size_t bytes);
+
+/* The call's problem, or where its operands begin at less than multiples of 16 bytes one
+ * whose rows do: what is fast there needs no more alignment than the call has. */
+mmt_problem mmt_call_stand_in(const struct mmt_call *call);
 
 /* Whether two calls are of one kind: all but the workspaces is the same. */
 bool mmt_call_equal(const struct mmt_call *a, const struct mmt_call *b);

@@ -83,8 +83,8 @@ mmt_device *mmt_calls_device(const struct mmt_calls *calls);
 struct mmt_slot;
 struct mmt_slot *mmt_calls_slot(struct mmt_calls *calls, const struct mmt_call *call);
 
-/* The plan that serves, or NULL and why not. It assumes operands at multiples of 16
- * bytes, and lives as long as the process. */
+/* The plan that serves, or NULL and why not. It assumes operands at multiples of as many
+ * bytes as the call says, and lives as long as the process. */
 const mmt_plan *mmt_slot_plan(const struct mmt_slot *slot, enum mmt_fate *fate);
 
 /* The same where each kind is planned on first sight (options.all): waits for the keeper,

@@ -60,9 +60,8 @@ static const mmt_plan *make_plan(const struct mmt_calls *calls, mmt_device *devi
     mmt_plan_options options = mmt_plan_defaults();
 
     options.max_workspace = room_of(calls, verdict);
-    options.aligned_only = 1;
     options.f32_mode = verdict->f32_mode;
-    return mmt_plan_of(device, &verdict->config, &verdict->call.problem, &options, err);
+    return mmt_plan_of_call(device, &verdict->config, &verdict->call, &options, err);
 }
 
 /* False where it is to be tried again: its kernel is not compiled, and the device
@@ -100,6 +99,8 @@ static bool judge(struct mmt_calls *calls, mmt_device *device,
     fate = mmt_profile_verdict(profile, call, calls->options.f32_mode,
                                mmt_device_caps(device)->driver, calls->library,
                                &out->verdict);
+    if (fate == MMT_FATE_SLOWER && call->alignment)
+        fate = MMT_FATE_ALIGNMENT;
     out->slot->is_owed = fate == MMT_FATE_TAKEN;
     if (!out->slot->is_owed)
         atomic_store(&out->slot->fate, fate);

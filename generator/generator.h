@@ -131,6 +131,10 @@ void mmt_bind_known(const struct mmt_config *config, const mmt_problem *problem,
  * there is one. */
 bool mmt_bound_aligns(const struct mmt_bound *bound);
 
+/* Whether there is a source for operands that begin at multiples of so many bytes (0: of
+ * 16), and whether that is the aligned one. */
+bool mmt_bound_serves(const struct mmt_bound *bound, size_t alignment, bool *aligned);
+
 /* Whether the problem's leading dimensions and batch strides allow the aligned source.
  * The pointers decide the rest, when executing. `alignment` gets what the text assumes.
  */

@@ -295,6 +295,15 @@ bool mmt_bound_aligns(const struct mmt_bound *bound)
            !mmt_config_check_device(&bound->config, &aligned, bound->caps);
 }
 
+bool mmt_bound_serves(const struct mmt_bound *bound, size_t alignment, bool *aligned)
+{
+    const struct mmt_alignment *asks = &bound->alignment;
+    *aligned = mmt_bound_aligns(bound) &&
+               (!alignment ||
+                (asks->a <= alignment && asks->b <= alignment && asks->c <= alignment));
+    return *aligned || bound->has_any;
+}
+
 const char *mmt_config_check_problem(const struct mmt_config *config,
                                      const mmt_problem *problem,
                                      const struct mmt_caps *caps)

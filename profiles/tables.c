@@ -282,6 +282,7 @@ const struct mmt_field mmt_fields_verdict[] = {
     ROW(OBJECT, "problem", call.problem, .fields = problem, .finish = check_problem),
     ROW(BOOL, "adds", call.adds, MAY_LACK),
     ROW(WORD, "compute", call.compute, .words = computes, MAY_LACK),
+    ROW(SIZE, "alignment_bytes", call.alignment, MAY_LACK),
     ROW(SIZE, "workspace_bytes", call.workspace, MAY_LACK),
     ROW(SIZE, "most_workspace_bytes", call.most_workspace, MAY_LACK),
     ROW(WORD, "f32_mode", f32_mode, .words = f32_modes),

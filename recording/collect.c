@@ -75,6 +75,7 @@ static bool row_is_whole(const struct mmt_counted *row)
     mmt_problem again;
     return (unsigned) row->call.client < MMT_NUM_CLIENTS &&
            (unsigned) row->call.compute < MMT_NUM_COMPUTES &&
+           mmt_call_may_align(row->call.alignment) &&
            (!row->call.compute || row->call.problem.type == MMT_F16) &&
            row->call.problem.size == sizeof again &&
            !mmt_problem_normalise(&row->call.problem, &again, NULL) &&

@@ -85,7 +85,7 @@ static bool read_call(const json_t *line, struct mmt_call *call, const char **wh
     const char *compute = json_string_value(json_object_get(line, "compute"));
     const int which = client ? mmt_client_parse(client) : -1;
     const int by = compute ? mmt_compute_parse(compute) : MMT_COMPUTE_USUAL;
-    int64_t workspace = 0, most = 0;
+    int64_t workspace = 0, most = 0, alignment = 0;
 
     *why = !problem                         ? "it has no \"call\""
            : which < 0                      ? "its \"client\" is unknown"
@@ -97,11 +97,15 @@ static bool read_call(const json_t *line, struct mmt_call *call, const char **wh
                : NULL;
     if (!*why && mmt_problem_parse(problem, &call->problem, err))
         *why = err->text;
+    if (!*why && (!read_count(json_object_get(line, "alignment"), &alignment) ||
+                  !mmt_call_may_align((size_t) alignment)))
+        *why = "its \"alignment\" is no power of 2 below 16";
     if (!*why && by && call->problem.type != MMT_F16)
         *why = "its \"compute\" is of f16 alone";
     call->client = which < 0 ? 0 : which;
     call->adds = json_is_true(adds);
     call->compute = by < 0 ? 0 : by;
+    call->alignment = (size_t) alignment;
     call->workspace = (size_t) workspace;
     call->most_workspace = (size_t) most;
     return !*why;
@@ -110,8 +114,9 @@ static bool read_call(const json_t *line, struct mmt_call *call, const char **wh
 static bool has_other_keys(json_t *line)
 {
     static const char *const keys[] = {
-        "call", "client", "adds",  "compute", "workspace", "most_workspace", "library",
-        "path", "run",    "fates", "timed",   "ns",        "saved_ns",       "ready_ns"
+        "call",      "client",         "adds",    "compute",  "alignment",
+        "workspace", "most_workspace", "library", "path",     "run",
+        "fates",     "timed",          "ns",      "saved_ns", "ready_ns"
     };
     size_t known = 0;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)

@@ -69,6 +69,8 @@ void mmt_recorded_print(const struct mmt_recorded *it, struct mmt_text *text)
         mmt_text_add(text, ",\"adds\":true");
     if (it->call.compute)
         mmt_text_addf(text, ",\"compute\":\"%s\"", mmt_compute_name(it->call.compute));
+    if (it->call.alignment)
+        mmt_text_addf(text, ",\"alignment\":%zu", it->call.alignment);
     if (it->call.workspace)
         mmt_text_addf(text, ",\"workspace\":%zu", it->call.workspace);
     if (it->call.most_workspace)

@@ -146,13 +146,15 @@ static mmt_status build_kernels(struct mmt_plan *plan, const mmt_profile *profil
 {
     const struct mmt_config *config = &plan->selection.config;
     mmt_status status = MMT_OK;
+    bool aligned;
 
     mmt_bind_known(config, &plan->problem, &plan->caps, &plan->bound);
     *tried = plan->bound.config;
-    if (mmt_bound_aligns(&plan->bound))
+    mmt_bound_serves(&plan->bound, plan->call ? plan->call->alignment : 0, &aligned);
+    if (aligned)
         status = mmt_kernel_create(plan->device, &plan->bound, true, plan->in,
                                    &plan->aligned, err);
-    if (status == MMT_OK && !(plan->aligned && options->aligned_only))
+    if (status == MMT_OK && !(plan->aligned && (options->aligned_only || plan->call)))
         status = build_any(plan, profile, options, tried, err);
     return status;
 }
@@ -419,7 +421,8 @@ static mmt_status fill_plan(struct mmt_plan *plan, const mmt_profile *profile,
 
 static mmt_plan *create_plan(mmt_device *device, const mmt_profile *profile,
                              const struct mmt_config *given, const mmt_problem *problem,
-                             const mmt_plan_options *how, mmt_error *err)
+                             const struct mmt_call *call, const mmt_plan_options *how,
+                             mmt_error *err)
 {
     struct mmt_plan *plan = calloc(1, sizeof *plan);
     mmt_plan_options options;
@@ -436,6 +439,7 @@ static mmt_plan *create_plan(mmt_device *device, const mmt_profile *profile,
     else
         status = mmt_problem_normalise(problem, &plan->problem, err);
     plan->device = device;
+    plan->call = call;
     if (status == MMT_OK)
         status = read_options(how, &options, err);
     if (status == MMT_OK)
@@ -447,6 +451,7 @@ static mmt_plan *create_plan(mmt_device *device, const mmt_profile *profile,
         status = describe_plan(plan, profile, err);
     }
     plan->in = NULL;
+    plan->call = NULL;
     if (status != MMT_OK) {
         mmt_plan_free(plan);
         return NULL;
@@ -458,14 +463,21 @@ mmt_plan *mmt_plan_create(mmt_device *device, const mmt_profile *profile,
                           const mmt_problem *problem, const mmt_plan_options *options,
                           mmt_error *err)
 {
-    return create_plan(device, profile, NULL, problem, options, err);
+    return create_plan(device, profile, NULL, problem, NULL, options, err);
 }
 
 mmt_plan *mmt_plan_of(mmt_device *device, const struct mmt_config *config,
                       const mmt_problem *problem, const mmt_plan_options *options,
                       mmt_error *err)
 {
-    return create_plan(device, NULL, config, problem, options, err);
+    return create_plan(device, NULL, config, problem, NULL, options, err);
+}
+
+mmt_plan *mmt_plan_of_call(mmt_device *device, const struct mmt_config *config,
+                           const struct mmt_call *call, const mmt_plan_options *options,
+                           mmt_error *err)
+{
+    return create_plan(device, NULL, config, &call->problem, call, options, err);
 }
 
 void mmt_plan_free(mmt_plan *plan)

@@ -14,6 +14,7 @@ struct mmt_plan {
     struct mmt_caps caps; /* the device's; of a bundle with its target's architecture */
     const struct mmt_bundled *in; /* while planning: where kernels are; NULL: anywhere */
     mmt_problem problem;
+    const struct mmt_call *call; /* while planning: that it serves alone; NULL: any */
     struct mmt_selection selection;
     struct mmt_bound bound; /* the selection's; its alignment is what `aligned` asks */
     struct mmt_kernel

@@ -283,6 +283,11 @@ mmt_plan *mmt_plan_of(mmt_device *device, const struct mmt_config *config,
                       const mmt_problem *problem, const mmt_plan_options *options,
                       mmt_error *err);
 
+/* The same for a call: with the one kernel that its operands' alignment asks for. */
+mmt_plan *mmt_plan_of_call(mmt_device *device, const struct mmt_config *config,
+                           const struct mmt_call *call, const mmt_plan_options *options,
+                           mmt_error *err);
+
 /* The configuration that a plan uses. */
 const struct mmt_config *mmt_plan_config(const mmt_plan *plan);
 

@@ -2,6 +2,7 @@
  * must not compile, load or allocate. */
 #include "dropin/cublas/serve.h"
 
+#include "base/type.h"
 #include "dropin/cublas/gate.h"
 #include "dropin/cublas/real.h"
 
@@ -55,14 +56,6 @@ static int pass_timed(const struct mmt_served *served, struct mmt_slot *slot,
 }
 
 /* ---- what ours needs ------------------------------------------------------------- */
-
-static bool is_aligned(const struct mmt_request *request)
-{
-    const uintptr_t all = (uintptr_t) request->gemm.a.data |
-                          (uintptr_t) request->gemm.b.data |
-                          (uintptr_t) request->gemm.c.data | (uintptr_t) request->bias;
-    return all % 16 == 0;
-}
 
 /* The program's workspace for the call, rounded up to 256; where the handle has none, a
  * part of ours, but for graphs: they may run where the part is another stream's. */
@@ -181,18 +174,13 @@ static bool take_over(struct mmt_served *served, struct mmt_slot *slot,
     mmt_args args;
     mmt_operand workspace = { 0, 0 };
 
-    *fate = MMT_FATE_TAKEN;
-    if (!is_aligned(request))
-        *fate = MMT_FATE_ALIGNMENT;
-    else if (!find_workspace(served, request, room, &workspace))
-        *fate = MMT_FATE_WORKSPACE;
-    if (*fate != MMT_FATE_TAKEN)
+    *fate = MMT_FATE_WORKSPACE;
+    if (!find_workspace(served, request, room, &workspace))
         return false;
     const uint64_t gate = gate_of(request, &workspace);
-    if (!mmt_gate_enter_alone(gate)) {
-        *fate = MMT_FATE_WORKSPACE;
+    if (!mmt_gate_enter_alone(gate))
         return false;
-    }
+    *fate = MMT_FATE_TAKEN;
     args = make_args(request);
     args.workspace = workspace;
     if (!gather_scalars(served, request, room, &args) ||
@@ -237,6 +225,24 @@ static int serve_slot(struct mmt_served *served, struct mmt_slot *slot, bool for
     return pass(request);
 }
 
+/* A power of 2 below 16, or 0. */
+static size_t alignment_of(const struct mmt_gemm *gemm)
+{
+    const uintptr_t all =
+        (uintptr_t) gemm->a.data | (uintptr_t) gemm->b.data | (uintptr_t) gemm->c.data;
+    return all % 16 & -(all % 16);
+}
+
+/* What elements are not aligned for is the library's to answer. */
+static const char *check_elements(const struct mmt_gemm *gemm, const mmt_problem *problem)
+{
+    const uintptr_t factors = (uintptr_t) gemm->a.data | (uintptr_t) gemm->b.data;
+    return factors % mmt_type_size(problem->type) ||
+                   (uintptr_t) gemm->c.data % mmt_type_size(problem->out)
+               ? ""
+               : NULL;
+}
+
 int mmt_serve(struct mmt_request *request)
 {
     bool foreign = false;
@@ -254,8 +260,11 @@ int mmt_serve(struct mmt_request *request)
         request->why = mmt_map_gemm(&request->gemm, request->math, mmt_served_override(),
                                     mmt_calls_options(served->calls)->f32_mode, &call);
     }
+    if (!request->why)
+        request->why = check_elements(&request->gemm, &call.problem);
     if (!request->why) {
         call.client = request->client;
+        call.alignment = alignment_of(&request->gemm);
         call.workspace = request->workspace.bytes;
         slot = mmt_calls_slot(served->calls, &call);
     } else if (*request->why)

@@ -7,7 +7,8 @@
  * One is words with commas between: client, problem, whether C is added to (0, 1), bytes
  * of workspace, configuration, library, driver (empty: the one that is there), our and
  * the library's time in microseconds, how f32 is multiplied (strict, emulated), and what
- * the library accumulates in (usual, where it is left out). */
+ * the library accumulates in (usual, where it is left out), and in how many bytes its
+ * operands begin at multiples of (16). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@ static void need(mmt_status status)
 
 static void parse(char *line, const struct mmt_caps *caps, struct mmt_verdict *out)
 {
-    enum { WORDS = 11 };
+    enum { WORDS = 12 };
     const char *words[WORDS];
     for (int i = 0; i < WORDS; i++)
         words[i] = line ? strsep(&line, ",") : "";
@@ -41,6 +42,7 @@ static void parse(char *line, const struct mmt_caps *caps, struct mmt_verdict *o
     out->call.compute =
         *words[10] ? (enum mmt_compute) mmt_compute_parse(words[10]) : MMT_COMPUTE_USUAL;
     out->call.workspace = (size_t) atoll(words[3]);
+    out->call.alignment = (size_t) atoll(words[11]);
     need(mmt_config_parse_for(words[4], &out->call.problem, caps, &out->config, &err));
     snprintf(out->library, sizeof out->library, "%s", words[5]);
     snprintf(out->driver, sizeof out->driver, "%s", *words[6] ? words[6] : caps->driver);

@@ -31,8 +31,9 @@ VERSION = "cuBLAS 13.1.0"
 
 
 def verdict(problem, ours=10, theirs=20, client="cublas", adds=0, workspace=0, configuration="naive",
-            library=VERSION, driver="", mode="strict", compute="usual"):
-    return f"{client},{problem},{adds},{workspace},{configuration},{library},{driver},{ours},{theirs},{mode},{compute}"
+            library=VERSION, driver="", mode="strict", compute="usual", alignment=0):
+    return (f"{client},{problem},{adds},{workspace},{configuration},{library},{driver},{ours},{theirs},{mode},{compute},"
+            f"{alignment}")
 
 
 def learn(*verdicts):
@@ -91,7 +92,7 @@ def test_routes():
            ("n=13", "f32 nn 13x16x20", "library faster"), ("n=14", "f32 nn 14x16x20", "verdict void"),
            ("n=15", "f32 nn 15x16x20", "verdict void"), ("n=16", "f32 nn 16x16x20", "taken"),
            ("n=17,count=2", "f32 nn 17x16x20", "no verdict", 2), ("n=18,beta=2", "f32 nn 18x16x20", "no verdict"),
-           ("n=19,off=8", "f32 nn 19x16x20", "alignment"), ("n=20,device=1", "f32 nn 20x16x20", "taken"),
+           ("n=19,off=8", "f32 nn 19x16x20", "no verdict"), ("n=20,device=1", "f32 nn 20x16x20", "taken"),
            ("n=12,math=3", "tf32 nn 12x16x20", "no verdict"))
     become(("n=21", "f32 nn 21x16x20", "no verdict"))
     become(("n=21", "f32 nn 21x16x20", "taken"), MMTUNE_RUN_F32="emulated")
@@ -118,6 +119,29 @@ def test_device_scalars():
              ((here + "1", "taken"), (here + "0", "workspace"), (here + "0,ws=4096", "taken"))])
     _, _, said = run(f"n=12,{here}0", f"n=12,{here}1,count=2", MMTUNE_RUN_CHECK="1")
     check(said.count(": right, ") == 1 and "WRONG" not in said, said)
+
+
+def test_alignment():
+    """Operands that begin anywhere are kinds of their own; `alignment` counts where ours is not faster there."""
+    rows = {"n=12": (0, "taken"), "n=12,off=4": (4, "taken"), "n=13,off=8": (8, "taken"), "n=14,off=12": (4, "alignment"),
+            "n=15,off=4": (None, "no verdict"), "n=16,off=32": (0, "taken"), "n=17,pad=1,off=4": (4, "taken")}
+    simt = "simt TILE_M=32 TILE_N=32 TILE_K=16"
+    def problem(call):
+        return f"f32 nn {call[2:4]}x16x20" + (" lda=21 ldb=17 ldc=17" if "pad" in call else "")
+    learn(*[verdict("gemm " + problem(call), alignment=a, configuration=simt, theirs=5 if fate == "alignment" else 20)
+            for call, (a, fate) in rows.items() if a is not None], verdict("gemm f32 nn 15x16x20"),
+          *[verdict("gemm bf16 nn 12x16x20", alignment=a) for a in (2, 4, 8)],
+          verdict("gemm f64 nn 12x16x20 batch=3", alignment=8), verdict("gemm i8 nn 12x16x20", alignment=1),
+          verdict("gemm f32 nn 12x16x20 bias=column", client="cublaslt", alignment=4))
+    become(*[(call, problem(call), fate) for call, (_, fate) in rows.items()],
+           *[(f"type=14,off={off}", "bf16 nn 12x16x20", "taken") for off in (2, 4, 6, 8)],
+           ("type=1,compute=70,batch=3,off=8", "f64 nn 12x16x20 batch=3", "taken"),
+           ("type=3,out=10,compute=72,off=3", "i8 nn 12x16x20", "taken"),
+           ("lt=1,epilogue=4,off=4", "f32 nn 12x16x20 bias=column", "taken", 1, "cublaslt"))
+    fates, counts, _ = run("n=12,off=2")
+    check(not fates and counts["cublasSgemm_v2"] == 1, f"elements that are not aligned are the library's: {fates} {counts}")
+    run("n=12,off=4", "n=12", MMTUNE_RUN_RECORD="1", MMTUNE_RUN_ID="x")
+    check(sorted(line.get("alignment", 0) for line in run.lines) == [0, 4], f"{run.lines}")
 
 
 def test_not_ready():

@@ -137,6 +137,17 @@ def test_kinds_of_one(problem="gemm f16 nn 12x12x12"):
     os.remove(folder + "/profile.json")
 
 
+def test_alignment(problem="gemm f32 nn 16x24x20"):
+    """What begins at less than 16 bytes has a verdict of its own, for the kernel that asks no more."""
+    path = write(folder, "aligned", line(problem, "cublas", 10, 2000, path=OWN) +
+                 line(problem, "cublas", 90, 2000, path=OWN, alignment=4))
+    events, profile = tune(path, "cuda:0", "1c", MMT_FAKE_CUBLAS_US="2000")
+    check(events["start"][0]["problems"][0] == problem + " lda=21 ldb=25 ldc=25", f"{events['start']}")
+    check([v.get("alignment_bytes", 0) for v in profile["verdicts"]] == [4, 0], f"{profile['verdicts']}")
+    check(all(near(v["ours_us"], 1000) for v in profile["verdicts"]), f"{profile['verdicts']}")
+    os.remove(folder + "/profile.json")
+
+
 def test_recorded(recording):
     """What is told of calls is by their own library's verdict; by no other's."""
     os.makedirs(folder + "/data/mmtune", exist_ok=True)
@@ -213,6 +224,7 @@ if PART == "card":
                        adds=True, workspace=1 << 20) +
                   line("gemm f32 nn 7x7x7", "mmtune", 3))
     test_kinds_of_one()
+    test_alignment()
     test_verdicts(whole)
     test_again(whole)
     test_order(whole)

@@ -77,7 +77,9 @@ static void test_round_trip(void)
     it.call.problem.type = it.call.problem.out = MMT_F16;
     it.call.adds = true;
     it.call.compute = MMT_COMPUTE_16F_PEDANTIC;
+    it.call.alignment = 4;
     it.call.most_workspace = 3 << 20;
+    it.ready = 2e-6;
     it.saved = 1e-6;
     strcpy(it.path, "/opt/a \"b\\c\x01\xff\xc3\xa9/libcublas.so.13");
     append(&it);
@@ -92,6 +94,7 @@ static void test_round_trip(void)
         CHECK(mmt_recorded_calls(&back.list[0]) == 5);
         CHECK(fabs(mmt_recorded_seconds(&back.list[0]) - 100e-6) < 1e-9);
         CHECK(fabs(back.list[0].saved - 1e-6) < 1e-12);
+        CHECK(fabs(back.list[0].ready - 2e-6) < 1e-12);
         CHECK_EQ_STR(back.list[0].path, "/opt/a \"b\\c??\xc3\xa9/libcublas.so.13");
     }
     CHECK_EQ_STR(mmt_text_string(&back.warnings), "");
@@ -109,6 +112,8 @@ static void test_sums(void)
     other.run[0] = '8';
     other.fates[MMT_FATE_TAKEN] = 2;
     strcpy(other.path, "/lib/libcublas.so.13");
+    small.ready = 3e-6;
+    other.ready = 2e-6;
     append(&small);
     append(&large);
     append(&other);
@@ -121,6 +126,7 @@ static void test_sums(void)
         CHECK(back.list[1].fates[MMT_FATE_RECORDED] == 10);
         CHECK(back.list[1].fates[MMT_FATE_TAKEN] == 2);
         CHECK(back.list[1].timed == 4);
+        CHECK(fabs(back.list[1].ready - 3e-6) < 1e-12);
         CHECK(back.list[1].call.workspace == 4096);
         CHECK(back.list[1].call.most_workspace == 1 << 20);
         CHECK(!back.list[0].call.most_workspace);
@@ -177,6 +183,8 @@ static void test_foreign(void)
         "\"16f\",\"fates\":{}}\n"
         "{\"call\":\"gemm f16 nn 8x8x8\",\"client\":\"cublas\",\"compute\":"
         "\"8f\",\"fates\":{}}\n"
+        "{\"call\":\"gemm f32 nn 8x8x8\",\"client\":\"cublas\",\"alignment\":"
+        "16,\"fates\":{}}\n"
         "{\"call\":\"gemm f32 nn 8x8x8\",\"cli");
     append(&it); /* does not become a part of the torn line */
     struct mmt_recording back = read_back(false);
@@ -188,8 +196,9 @@ static void test_foreign(void)
     CHECK(strstr(warnings, "line 6 is passed over: its \"fates\""));
     CHECK(strstr(warnings, "line 7 is passed over: its \"compute\" is of f16 alone"));
     CHECK(strstr(warnings, "line 8 is passed over: its \"compute\" is unknown"));
-    CHECK(strstr(warnings, "line 9 is passed over: it is torn"));
-    CHECK(!strstr(warnings, "line 10"));
+    CHECK(strstr(warnings, "line 9 is passed over: its \"alignment\" is no power of 2"));
+    CHECK(strstr(warnings, "line 10 is passed over: it is torn"));
+    CHECK(!strstr(warnings, "line 11"));
     mmt_recording_free(&back);
     unlink(path);
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "tests/support/full_profile.h"
+#include "tests/support/hopper_caps.h"
 
 /* ---- what becomes of a call ---------------------------------------------------------
  */
@@ -105,6 +106,7 @@ static struct mmt_profile *two_verdicts(void)
     struct mmt_verdict verdict = { .call = { .client = MMT_CLIENT_CUBLASLT,
                                              .problem = entry.problem,
                                              .adds = true,
+                                             .alignment = 8,
                                              .workspace = 32 << 20,
                                              .most_workspace = 64 << 20 },
                                    .config = entry.config,
@@ -120,6 +122,7 @@ static struct mmt_profile *two_verdicts(void)
     verdict.call.client = MMT_CLIENT_BLAS;
     verdict.call.adds = false;
     verdict.call.compute = MMT_COMPUTE_16F_PEDANTIC;
+    verdict.call.alignment = 0;
     verdict.call.workspace = 0;
     verdict.f32_mode = MMT_F32_STRICT;
     CHECK_OK(mmt_profile_replace_verdict(profile, &verdict, &err), err);
@@ -235,8 +238,68 @@ static void test_layers(void)
     mmt_profile_free(all);
 }
 
+/* ---- operands that begin anywhere -------------------------------------------------- */
+
+/* Rows of what stands in are aligned as the call's operands are, and no further. */
+static void test_stand_in(void)
+{
+    static const struct {
+        mmt_type type, out;
+        size_t alignment;
+        int64_t ld, of_factors, of_c;
+    } rows[] = {
+        { MMT_BF16, MMT_BF16, 0, 64, 64, 64 }, { MMT_BF16, MMT_BF16, 2, 64, 65, 65 },
+        { MMT_BF16, MMT_BF16, 2, 65, 65, 65 }, { MMT_BF16, MMT_BF16, 4, 64, 66, 66 },
+        { MMT_BF16, MMT_BF16, 8, 64, 68, 68 }, { MMT_BF16, MMT_BF16, 8, 66, 66, 66 },
+        { MMT_BF16, MMT_F32, 2, 64, 65, 65 },  { MMT_F64, MMT_F64, 8, 64, 65, 65 },
+        { MMT_I8, MMT_I32, 1, 64, 65, 65 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct mmt_call call = { .alignment = rows[i].alignment };
+        mmt_problem problem = mmt_gemm_problem(rows[i].type, 48, 48, 48);
+        problem.out = rows[i].out;
+        problem.lda = problem.ldb = problem.ldc = rows[i].ld;
+        CHECK(!mmt_problem_normalise(&problem, &call.problem, NULL));
+        const mmt_problem other = mmt_call_stand_in(&call);
+        CHECK(other.lda == rows[i].of_factors && other.ldb == rows[i].of_factors &&
+              other.ldc == rows[i].of_c);
+        CHECK(mmt_call_may_align(call.alignment));
+    }
+    CHECK(!mmt_call_may_align(3) && !mmt_call_may_align(16));
+}
+
+/* By which kernels a call of that alignment may be served: aligned, any, none. */
+static void test_serves(void)
+{
+    const struct mmt_caps caps = hopper_caps(132);
+    static const struct {
+        const char *config;
+        size_t alignment;
+        bool serves, aligned;
+    } rows[] = {
+        { "simt", 0, true, true },     { "simt", 4, true, false },
+        { "naive", 0, true, false },   { "naive", 4, true, false },
+        { "simt_tma", 0, true, true }, { "simt_tma", 8, false, false },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        mmt_problem problem = mmt_gemm_problem(MMT_F32, 256, 256, 256);
+        struct mmt_config config;
+        struct mmt_bound bound;
+        mmt_error err = { 0 };
+        bool aligned = false;
+        CHECK(!mmt_problem_normalise(&problem, &problem, NULL));
+        CHECK_OK(mmt_config_parse_for(rows[i].config, &problem, &caps, &config, &err),
+                 err);
+        CHECK(mmt_bind(&config, &problem, &caps, &bound));
+        CHECK(mmt_bound_serves(&bound, rows[i].alignment, &aligned) == rows[i].serves &&
+              aligned == rows[i].aligned);
+    }
+}
+
 int main(void)
 {
+    test_stand_in();
+    test_serves();
     test_verdict();
     test_compute();
     test_modes();

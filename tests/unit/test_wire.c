@@ -60,6 +60,7 @@ static void test_verdict(void)
                            .call = { .client = MMT_CLIENT_CUBLASLT,
                                      .adds = true,
                                      .compute = MMT_COMPUTE_16F,
+                                     .alignment = 2,
                                      .workspace = (size_t) 5 << 30,
                                      .most_workspace = (size_t) 6 << 30 },
                            .path = "/opt/\xc3\xa9/libcublasLt.so.13" };

@@ -57,7 +57,12 @@ struct match {
 static mmt_status queue_one(struct match *match, int way, mmt_error *err)
 {
     struct mmt_session *session = match->session;
+    const mmt_problem *p = &session->problem;
+    const size_t offset = mmt_call_offset(match->call, mmt_type_size(p->type));
     mmt_args args = mmt_session_args(session, session->next++);
+    args.a.offset += offset;
+    args.b.offset += offset;
+    args.c.offset += mmt_call_offset(match->call, mmt_type_size(p->out));
     args.beta = match->call->adds;
     if (way != OURS)
         return match->caller->queue(match->self, way, &args, session->queue, err);
@@ -255,8 +260,7 @@ static mmt_status make_plan(struct match *match, const struct mmt_config *config
     mmt_plan_options options = mmt_plan_defaults();
     options.max_workspace = mmt_caller_room(
         match->caller, match->call, mmt_config_in_slices(config, session->problem.type));
-    options.aligned_only = 1;
-    match->plan = mmt_plan_of(session->device, config, &session->problem, &options, err);
+    match->plan = mmt_plan_of_call(session->device, config, match->call, &options, err);
     return match->plan ? mmt_session_workspace(session, mmt_plan_workspace(match->plan),
                                                &match->workspace, err)
                        : MMT_ERROR_UNSUPPORTED;

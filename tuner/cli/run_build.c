@@ -46,7 +46,9 @@ static void list_kernel(struct missing *missing, const struct mmt_verdict *verdi
     if (!mmt_verdict_is_for_ours(verdict) || strcmp(verdict->driver, caps->driver) ||
         !mmt_verdict_bind(verdict, caps, room, &bound))
         return;
-    const bool aligned = mmt_bound_aligns(&bound);
+    bool aligned;
+    if (!mmt_bound_serves(&bound, verdict->call.alignment, &aligned))
+        return;
     struct kernel it = { bound.config, mmt_variant_of(bound.problem, aligned), { 0 } };
     it.text = mmt_config_hash(&it.config, &it.variant);
     if (!is_listed(missing, it.text) &&

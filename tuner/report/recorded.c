@@ -73,9 +73,9 @@ static void select_ours(const struct mmt_recorded_view *view,
         .strict_f32 =
             view->f32_mode == MMT_F32_STRICT && it->call.client != MMT_CLIENT_MMTUNE,
     };
+    const mmt_problem problem = mmt_call_stand_in(&it->call);
     struct mmt_selection selection;
-    if (mmt_select(view->profile, &it->call.problem, &view->caps, &terms, &selection,
-                   NULL))
+    if (mmt_select(view->profile, &problem, &view->caps, &terms, &selection, NULL))
         return;
     row->expected = selection.seconds;
     row->tuned = mmt_selection_is_known(&selection);
@@ -251,10 +251,11 @@ static json_t *fates_json(const struct mmt_recorded *it)
 static json_t *row_json(const struct mmt_recorded_row *row)
 {
     json_t *json = json_pack(
-        "{s:o, s:s, s:b, s:s, s:I, s:I, s:s, s:I, s:o, s:s}", "problem",
+        "{s:o, s:s, s:b, s:s, s:I, s:I, s:I, s:s, s:I, s:o, s:s}", "problem",
         mmt_problem_json(&row->it->call.problem), "client",
         mmt_client_name(row->it->call.client), "adds", row->it->call.adds, "compute",
-        mmt_compute_name(row->it->call.compute), "workspace_bytes",
+        mmt_compute_name(row->it->call.compute), "alignment_bytes",
+        (json_int_t) row->it->call.alignment, "workspace_bytes",
         (json_int_t) row->it->call.workspace, "most_workspace_bytes",
         (json_int_t) row->it->call.most_workspace, "library", row->it->library, "calls",
         (json_int_t) mmt_recorded_calls(row->it), "fates", fates_json(row->it), "verdict",

@@ -315,10 +315,11 @@ json_t *mmt_verdict_json(const struct mmt_verdict *it)
     struct mmt_text config = { 0 };
     mmt_config_print(&it->config, &config);
     json_t *json = json_pack(
-        "{s:s, s:o, s:b, s:s, s:I, s:I, s:s, s:s, s:s, s:s, s:s, s:f, s:f, s:f}",
+        "{s:s, s:o, s:b, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:s, s:s, s:f, s:f, s:f}",
         "client", mmt_client_name(it->call.client), "problem",
         mmt_problem_json(&it->call.problem), "adds", it->call.adds, "compute",
-        mmt_compute_name(it->call.compute), "workspace_bytes",
+        mmt_compute_name(it->call.compute), "alignment_bytes",
+        (json_int_t) it->call.alignment, "workspace_bytes",
         (json_int_t) it->call.workspace, "most_workspace_bytes",
         (json_int_t) it->call.most_workspace, "f32_mode", strict ? "strict" : "emulated",
         "configuration", mmt_text_string(&config), "library", it->library, "driver",

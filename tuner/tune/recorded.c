@@ -73,11 +73,12 @@ static double seconds_of(const struct mmt_run *run, const struct mmt_recorded *i
     struct mmt_selection now;
     if (it->timed > 0)
         return mmt_recorded_seconds(it);
-    const bool known = !mmt_select(run->files.layers, &it->call.problem,
-                                   &run->device.caps, NULL, &now, NULL) &&
-                       now.seconds > 0;
+    const mmt_problem problem = mmt_call_stand_in(&it->call);
+    const bool known =
+        !mmt_select(run->files.layers, &problem, &run->device.caps, NULL, &now, NULL) &&
+        now.seconds > 0;
     return (double) mmt_recorded_calls(it) *
-           (known ? now.seconds : mmt_tune_roofline(run, &it->call.problem));
+           (known ? now.seconds : mmt_tune_roofline(run, &problem));
 }
 
 static bool is_served(struct mmt_run *run, const mmt_problem *p)
@@ -116,10 +117,11 @@ static mmt_status list_wishes(struct mmt_run *run, struct wishes *wishes, mmt_er
     if (!wishes->list)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for %zu recorded calls",
                         recording->count);
-    for (size_t i = 0; i < recording->count; i++)
-        if (is_served(run, &recording->list[i].call.problem))
-            add_wish(wishes, &recording->list[i].call.problem,
-                     seconds_of(run, &recording->list[i]));
+    for (size_t i = 0; i < recording->count; i++) {
+        const mmt_problem problem = mmt_call_stand_in(&recording->list[i].call);
+        if (is_served(run, &problem))
+            add_wish(wishes, &problem, seconds_of(run, &recording->list[i]));
+    }
     qsort(wishes->list, (size_t) wishes->count, sizeof *wishes->list, compare_wishes);
     return MMT_OK;
 }

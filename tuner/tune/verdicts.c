@@ -37,6 +37,7 @@ static const double alone = 1.03;
 /* One call under one mode. */
 struct question {
     const struct mmt_recorded *it;
+    mmt_problem problem; /* whose kernels are tried: mmt_call_stand_in */
     const struct mmt_caller *caller;
     const struct mmt_tune_called *called;
     mmt_f32_mode mode;
@@ -141,20 +142,22 @@ static bool is_allowed(const struct mmt_run *run, const struct question *q,
                        const struct mmt_config *config)
 {
     struct mmt_bound bound;
-    const mmt_problem *problem = &q->it->call.problem;
-    if (q->mode == MMT_F32_STRICT && problem->type == MMT_F32 &&
+    const struct mmt_call *call = &q->it->call;
+    bool aligned;
+    if (q->mode == MMT_F32_STRICT && call->problem.type == MMT_F32 &&
         mmt_config_in_slices(config, MMT_F32))
         return false;
-    return mmt_bind(config, problem, &run->device.caps, &bound) &&
+    return mmt_bind(config, &call->problem, &run->device.caps, &bound) &&
+           mmt_bound_serves(&bound, call->alignment, &aligned) &&
            bound.launches.workspace <= room_of(q) &&
-           mmt_journal_whole(run->files.journal, problem, config) != MMT_WHOLE_WRONG;
+           mmt_journal_whole(run->files.journal, &q->problem, config) != MMT_WHOLE_WRONG;
 }
 
 static bool is_new(const struct mmt_run *run, const struct question *q,
                    const struct mmt_config *config)
 {
     return is_allowed(run, q, config) &&
-           !mmt_journal_find_any(run->files.journal, &q->it->call.problem, config);
+           !mmt_journal_find_any(run->files.journal, &q->problem, config);
 }
 
 /* Those that promise most by what is known of the device, and were not timed for the
@@ -163,7 +166,7 @@ static bool is_new(const struct mmt_run *run, const struct question *q,
 static int list_promising(const struct mmt_run *run, const struct question *q,
                           struct mmt_config out[MOST_PROMISING])
 {
-    const mmt_problem *problem = &q->it->call.problem;
+    const mmt_problem *problem = &q->problem;
     const struct mmt_caps *caps = &run->device.caps;
     const struct mmt_terms terms = { .max_workspace = room_of(q),
                                      .strict_f32 = q->mode == MMT_F32_STRICT };
@@ -187,7 +190,7 @@ static int list_promising(const struct mmt_run *run, const struct question *q,
 static mmt_status time_promising(struct mmt_run *run, const struct question *q,
                                  mmt_error *err)
 {
-    const mmt_problem *problem = &q->it->call.problem;
+    const mmt_problem *problem = &q->problem;
     struct mmt_config configs[MOST_PROMISING];
     const int count = list_promising(run, q, configs);
     mmt_status status = MMT_OK;
@@ -214,7 +217,7 @@ static const struct mmt_record *best_record(const struct mmt_run *run,
                                             const struct question *q)
 {
     const struct mmt_journal *journal = run->files.journal;
-    const struct mmt_record *r = mmt_journal_first(journal, &q->it->call.problem);
+    const struct mmt_record *r = mmt_journal_first(journal, &q->problem);
     const struct mmt_record *best = NULL;
     for (; r; r = mmt_journal_next(journal, r))
         if (r->result.outcome == MMT_TIMED && is_allowed(run, q, &r->config) &&
@@ -228,7 +231,7 @@ static const struct mmt_record *best_record(const struct mmt_run *run,
  * serves. */
 static bool pick_ours(const struct mmt_run *run, struct question *q)
 {
-    const mmt_problem *problem = &q->it->call.problem;
+    const mmt_problem *problem = &q->problem;
     const struct mmt_terms terms = { .max_workspace = room_of(q),
                                      .strict_f32 = q->mode == MMT_F32_STRICT };
     const struct mmt_entry *entry = mmt_tune_winner(run, problem);
@@ -250,7 +253,7 @@ static bool pick_ours(const struct mmt_run *run, struct question *q)
 /* Whether a search proposed it: what was selected by others was verified wholly there. */
 static bool is_own(const struct mmt_run *run, const struct question *q)
 {
-    return mmt_journal_find(run->files.journal, &q->it->call.problem, &q->config);
+    return mmt_journal_find(run->files.journal, &q->problem, &q->config);
 }
 
 /* ---- one verdict ----------------------------------------------------------------- */
@@ -332,7 +335,7 @@ static mmt_status judge(struct mmt_run *run, struct question *q, mmt_error *err)
     if (is_known(run, &verdict))
         return MMT_OK;
     if (is_own(run, q))
-        status = mmt_tune_verify_at(run, &verdict.call.problem, &q->config, &found, err);
+        status = mmt_tune_verify_at(run, &q->problem, &q->config, &found, err);
     if (!status && found == MMT_WHOLE_WRONG)
         return judge(run, q, err);
     if (status || mmt_pool_interrupts() || !time_call(run, q, &verdict))
@@ -359,6 +362,7 @@ static mmt_status judge_modes(struct mmt_run *run, const struct mmt_recorded *it
         return MMT_OK;
     for (int i = 0; i < modes && !status && !is_over(run); i++) {
         struct question q = { .it = it,
+                              .problem = mmt_call_stand_in(&it->call),
                               .caller = mmt_caller_of(it->call.client),
                               .called = called,
                               .mode = modes_of[i] };
@@ -394,9 +398,10 @@ static void build_ahead(struct mmt_run *run, const char *path, size_t *next, siz
         const struct mmt_recorded *it = &recording->list[*next];
         for (int i = 0; i < count_modes(run, &it->call.problem) && is_of(it, path); i++) {
             const struct question q = { .it = it,
+                                        .problem = mmt_call_stand_in(&it->call),
                                         .caller = mmt_caller_of(it->call.client),
                                         .mode = modes_of[i] };
-            idle = idle && mmt_tune_build_ahead(run, &q.it->call.problem, configs,
+            idle = idle && mmt_tune_build_ahead(run, &q.problem, configs,
                                                 list_promising(run, &q, configs));
         }
         if (!idle)

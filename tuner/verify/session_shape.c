@@ -108,13 +108,13 @@ static void free_copies(mmt_device *device, struct mmt_copies *copies)
     *copies = (struct mmt_copies){ 0 };
 }
 
-/* Makes and fills the copies of one operand; memory that is there already has the same
- * in it, from the beginning. */
+/* Makes and fills the copies of one operand, with room to move it by less than 16 bytes;
+ * memory that is there already has the same in it, from the beginning. */
 static mmt_status make_copies(struct mmt_session *session, struct mmt_copies *copies,
                               size_t bytes, size_t guard, const struct mmt_data *data,
                               mmt_error *err)
 {
-    const size_t pitch = round_up(bytes, 256);
+    const size_t pitch = round_up(bytes + 16, 256);
     const size_t size = pitch * (size_t) session->copies + 2 * guard;
     mmt_status status = MMT_OK;
 

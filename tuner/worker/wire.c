@@ -86,9 +86,10 @@ static json_t *call_json(const struct mmt_job *job)
 {
     if (job->task != MMT_TASK_VERDICT)
         return json_null();
-    return json_pack("{s:s, s:b, s:s, s:I, s:I, s:s}", "client",
+    return json_pack("{s:s, s:b, s:s, s:I, s:I, s:I, s:s}", "client",
                      mmt_client_name(job->call.client), "adds", job->call.adds, "compute",
-                     mmt_compute_name(job->call.compute), "workspace",
+                     mmt_compute_name(job->call.compute), "alignment",
+                     (json_int_t) job->call.alignment, "workspace",
                      (json_int_t) job->call.workspace, "most_workspace",
                      (json_int_t) job->call.most_workspace, "path", job->path);
 }
@@ -132,6 +133,7 @@ static bool read_call(const json_t *object, struct mmt_job *out)
     out->call.problem = out->problem;
     out->call.adds = json_is_true(json_object_get(object, "adds"));
     out->call.compute = compute < 0 ? 0 : compute;
+    out->call.alignment = (size_t) number_of(object, "alignment");
     out->call.workspace = (size_t) number_of(object, "workspace");
     out->call.most_workspace = (size_t) number_of(object, "most_workspace");
     snprintf(out->path, sizeof out->path, "%s", word_of(object, "path"));
