@@ -88,7 +88,7 @@ static const struct row {
                          "what one run of a program computed: its MMTUNE_RUN_ID, or its "
                          "process's number; default: all" },
     [MMT_OPTION_RECORDED] = { "--recorded", 0, NULL, mmt_option_read_flag, "tune, bundle",
-                              "tune what programs computed here, the greatest share of "
+                              "tune what programs computed here, what may save most "
                               "time first, and find whether ours or their library is "
                               "faster; FILE: a recording in place of the device's own" },
     [MMT_OPTION_F32] = { "--f32", 0, "NAME", mmt_option_read_choice, "tune, run",

@@ -27,8 +27,8 @@ mmt_status mmt_tune_verify_ranges(struct mmt_run *run, mmt_error *err);
 extern const double mmt_tune_first_verdicts_part;
 double mmt_tune_verdicts_seconds(const struct mmt_run *run);
 
-/* Times ours and the library on each recorded call of a library, those first that took
- * most time, and puts the verdicts into the profile: before the goals by the kernels that
+/* Times ours and the library on each recorded call of a library, those first that may
+ * gain, and puts the verdicts into the profile: before the goals by the kernels that
  * promise most, after them anew where there is a faster one. */
 mmt_status mmt_tune_verdicts(struct mmt_run *run, mmt_error *err);
 

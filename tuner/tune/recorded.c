@@ -1,5 +1,5 @@
-/* What programs computed, as goals: the greatest share of time first, and a range where
- * many m meet the same n and k. */
+/* What programs computed, as goals: what may save most time first, and a range where many
+ * m meet the same n and k. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,18 +11,18 @@
 
 enum {
     FEWEST_M = 4,     /* that make a range */
-    GOALS_OF_ONE = 4, /* of a range's m those that take most time */
+    GOALS_OF_ONE = 4, /* of a range's m those that may save most */
     SPREAD_GOALS = 3, /* and, where there is room, both ends and one between them */
 };
 
-/* That part of the time is shared evenly among goals, the rest by what programs spend. */
+/* That part of the time is shared evenly among goals, the rest by what may be saved. */
 static const double evenly = 0.5;
 
 /* A problem, whoever asked for it. */
 struct wanted {
     mmt_problem problem;
-    double seconds;
-    int range; /* of the run's; -1: none */
+    double saves; /* seconds, perhaps */
+    int range;    /* of the run's; -1: none */
 };
 
 struct wishes {
@@ -66,19 +66,39 @@ static bool has_emulation(const struct mmt_run *run, const mmt_problem *problem)
 
 /* ---- what was wanted ------------------------------------------------------------- */
 
-/* Seconds that all calls of one kind took, or should have taken where nobody timed them.
- */
-static double seconds_of(const struct mmt_run *run, const struct mmt_recorded *it)
+/* What ours should take for a kind of call, in all, and whether that was measured. */
+static double expect(const struct mmt_run *run, const struct mmt_recorded *it,
+                     bool *measured)
 {
-    struct mmt_selection now;
-    if (it->timed > 0)
-        return mmt_recorded_seconds(it);
     const mmt_problem problem = mmt_call_stand_in(&it->call);
+    const struct mmt_terms terms = {
+        .max_workspace = it->call.workspace ? it->call.workspace : SIZE_MAX,
+        .strict_f32 = !run->options.emulated && it->call.client != MMT_CLIENT_MMTUNE,
+    };
+    struct mmt_selection now;
     const bool known =
-        !mmt_select(run->files.layers, &problem, &run->device.caps, NULL, &now, NULL) &&
+        !mmt_select(run->files.layers, &problem, &run->device.caps, &terms, &now, NULL) &&
         now.seconds > 0;
+    *measured = known && mmt_selection_is_known(&now);
     return (double) mmt_recorded_calls(it) *
            (known ? now.seconds : mmt_tune_roofline(run, &problem));
+}
+
+/* Seconds that a kind of call may save: by the law, but where a kernel was tuned for it,
+ * or the law hopes for nothing, what a verdict for ours asks at least. */
+struct hope {
+    double saves;
+    bool by_law;
+};
+
+static struct hope hope_for(const struct mmt_run *run, const struct mmt_recorded *it)
+{
+    bool measured;
+    const double ours = expect(run, it, &measured);
+    const double theirs = it->timed > 0 ? mmt_recorded_seconds(it) : ours;
+    const double least = MMT_FASTER_MARGIN * theirs;
+    return !measured && theirs - ours > least ? (struct hope){ theirs - ours, true }
+                                              : (struct hope){ least, false };
 }
 
 static bool is_served(struct mmt_run *run, const mmt_problem *p)
@@ -94,20 +114,20 @@ static bool is_served(struct mmt_run *run, const mmt_problem *p)
     return false;
 }
 
-static void add_wish(struct wishes *wishes, const mmt_problem *problem, double seconds)
+static void add_wish(struct wishes *wishes, const mmt_problem *problem, double saves)
 {
     int i = 0;
     while (i < wishes->count && !mmt_problem_equal(&wishes->list[i].problem, problem))
         i++;
     if (i == wishes->count)
         wishes->list[wishes->count++] = (struct wanted){ *problem, 0, -1 };
-    wishes->list[i].seconds += seconds;
+    wishes->list[i].saves += saves;
 }
 
 static int compare_wishes(const void *left, const void *right)
 {
     const struct wanted *a = left, *b = right;
-    return (a->seconds < b->seconds) - (a->seconds > b->seconds);
+    return (a->saves < b->saves) - (a->saves > b->saves);
 }
 
 static mmt_status list_wishes(struct mmt_run *run, struct wishes *wishes, mmt_error *err)
@@ -120,7 +140,7 @@ static mmt_status list_wishes(struct mmt_run *run, struct wishes *wishes, mmt_er
     for (size_t i = 0; i < recording->count; i++) {
         const mmt_problem problem = mmt_call_stand_in(&recording->list[i].call);
         if (is_served(run, &problem))
-            add_wish(wishes, &problem, seconds_of(run, &recording->list[i]));
+            add_wish(wishes, &problem, hope_for(run, &recording->list[i]).saves);
     }
     qsort(wishes->list, (size_t) wishes->count, sizeof *wishes->list, compare_wishes);
     return MMT_OK;
@@ -166,15 +186,15 @@ static mmt_status find_range(struct mmt_run *run, struct wishes *wishes, int fir
 
 /* ---- goals ----------------------------------------------------------------------- */
 
-static mmt_status add_goal(struct mmt_run *run, const mmt_problem *problem,
-                           double seconds, mmt_error *err)
+static mmt_status add_goal(struct mmt_run *run, const mmt_problem *problem, double saves,
+                           mmt_error *err)
 {
     double *weights =
         realloc(run->goals.weights, ((size_t) run->goals.count + 1) * sizeof *weights);
     if (!weights)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the list of problems");
     run->goals.weights = weights;
-    weights[run->goals.count] = seconds;
+    weights[run->goals.count] = saves;
     return mmt_problems_add(&run->goals, problem, err);
 }
 
@@ -210,7 +230,7 @@ static mmt_status add_goals(struct mmt_run *run, const struct wishes *wishes,
         const struct wanted *it = &wishes->list[i];
         if (it->range < 0 ||
             count_of_range(run, &run->ranges.list[it->range]) < GOALS_OF_ONE)
-            status = add_goal(run, &it->problem, it->seconds, err);
+            status = add_goal(run, &it->problem, it->saves, err);
     }
     for (int i = 0; i < run->ranges.count && !status; i++)
         status = add_spread(run, &run->ranges.list[i], room, err);
@@ -251,10 +271,48 @@ static mmt_status read_recording(struct mmt_run *run, mmt_error *err)
     return status;
 }
 
+/* A kind of call, and what it may save. */
+struct ranked {
+    struct mmt_recorded it;
+    struct hope hope;
+};
+
+static int compare_ranked(const void *left, const void *right)
+{
+    const struct ranked *a = left, *b = right;
+    if (a->hope.by_law != b->hope.by_law)
+        return a->hope.by_law ? -1 : 1;
+    return (a->hope.saves < b->hope.saves) - (a->hope.saves > b->hope.saves);
+}
+
+/* Calls that may gain by the law come first, what may save most before the others: so
+ * they have verdicts. */
+static mmt_status rank_calls(struct mmt_run *run, mmt_error *err)
+{
+    struct mmt_recording *recording = &run->recorded.recording;
+    struct ranked *list = calloc(recording->count + 1, sizeof *list);
+    if (!list)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for %zu recorded calls",
+                        recording->count);
+    for (size_t i = 0; i < recording->count; i++)
+        list[i] =
+            (struct ranked){ recording->list[i], hope_for(run, &recording->list[i]) };
+    qsort(list, recording->count, sizeof *list, compare_ranked);
+    run->recorded.hopeful = 0;
+    for (size_t i = 0; i < recording->count; i++) {
+        recording->list[i] = list[i].it;
+        run->recorded.hopeful += list[i].hope.by_law;
+    }
+    free(list);
+    return MMT_OK;
+}
+
 mmt_status mmt_tune_set_recorded_goals(struct mmt_run *run, mmt_error *err)
 {
     struct wishes wishes = { 0 };
     mmt_status status = read_recording(run, err);
+    if (!status)
+        status = rank_calls(run, err);
     if (!status)
         status = list_wishes(run, &wishes, err);
     for (int i = 0; i < wishes.count && !status; i++)

@@ -4,7 +4,7 @@
 
 #include "tuner/tune/state.h"
 
-/* Reads the recording; fills run->goals with its problems, the greatest share of time
+/* Reads the recording; fills run->goals with its problems, what may save most time
  * first, as many as the budget has room for, and run->ranges where many m meet the same
  * n and k. */
 mmt_status mmt_tune_set_recorded_goals(struct mmt_run *run, mmt_error *err);

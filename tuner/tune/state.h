@@ -142,8 +142,9 @@ struct mmt_run_recorded {
     struct mmt_recording recording; /* owned by the run */
     struct mmt_tune_called *called; /* malloc'ed, owned by the run */
     int num_called;
-    int taken; /* verdicts that this run made */
-    int left;  /* kinds without a verdict for which there was no time */
+    size_t hopeful; /* kinds that may gain by the law: the first of the recording */
+    int taken;      /* verdicts that this run made */
+    int left;       /* kinds without a verdict for which there was no time */
 };
 
 /* What a run does, in this order; each is passed over where it does not apply. */

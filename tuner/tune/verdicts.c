@@ -15,8 +15,8 @@
 #include "tuner/tune/roofline.h"
 #include "tuner/tune/whole_verify.h"
 
-/* Seconds of sampling for a verdict, and besides. */
-static const double sampling = 0.4, besides = 0.2;
+/* Seconds of sampling for a verdict, where time is short at least, and besides. */
+static const double sampling = 0.4, least_sampling = 0.1, besides = 0.2;
 
 const double mmt_tune_first_verdicts_part = 0.7;
 
@@ -29,7 +29,7 @@ static const double patience = 6;
 /* Kernels that are timed for a call, of those that are ranked and in all; seconds for
  * each; and calls for which they are compiled ahead. */
 enum { MOST_OF_RANKED = 4, MOST_PROMISING = 6, FAR_AHEAD = 32 };
-static const double promising_seconds = 0.05;
+static const double promising_seconds = 0.05, promising_besides = 0.1;
 
 /* A time of its own, not taken in turn with others', must be that much shorter. */
 static const double alone = 1.03;
@@ -41,6 +41,8 @@ struct question {
     const struct mmt_caller *caller;
     const struct mmt_tune_called *called;
     mmt_f32_mode mode;
+    int most;                 /* kernels that are timed */
+    double sampling;          /* seconds of it */
     struct mmt_config config; /* ours */
 };
 
@@ -180,7 +182,7 @@ static int list_promising(const struct mmt_run *run, const struct question *q,
                 mmt_select_start(mmt_templates[t], problem, caps, &terms, &all[found])))
             found++;
     int count = 0;
-    for (int i = 0; i < found; i++)
+    for (int i = 0; i < found && count < q->most; i++)
         if (is_new(run, q, &all[i]) && !mmt_config_in(&all[i], out, count))
             out[count++] = all[i];
     return count;
@@ -301,6 +303,7 @@ static bool time_call(struct mmt_run *run, const struct question *q,
     const struct mmt_result *results = event.reply.results;
     job.count = 1;
     job.configs[0] = q->config;
+    job.budget_seconds = q->sampling;
     if (!mmt_pool_do(run, &job, limit_for(run, &job), &event))
         return false;
     if (event.reply.count == 2 && results[0].outcome == MMT_TIMED &&
@@ -348,11 +351,28 @@ static mmt_status judge(struct mmt_run *run, struct question *q, mmt_error *err)
     return mmt_tune_save(run, err);
 }
 
+/* Seconds for the call of that number, so that all that may gain have their turn. */
+static double seconds_for(const struct mmt_run *run, size_t number)
+{
+    const size_t hopeful = run->recorded.hopeful;
+    return number < hopeful ? (end_of(run) - mmt_now()) / (double) (hopeful - number)
+                            : INFINITY;
+}
+
+/* How many kernels are tried, and how long it is sampled. */
+static void share_time(struct question *q, double seconds)
+{
+    const double each = promising_seconds + promising_besides;
+    const double rest = seconds - besides;
+    q->most = (int) fmin(fmax((rest - least_sampling) / each, 1), MOST_PROMISING);
+    q->sampling = fmin(fmax(rest - q->most * each, least_sampling), sampling);
+}
+
 /* ---- all of them ----------------------------------------------------------------- */
 
-static mmt_status judge_modes(struct mmt_run *run, const struct mmt_recorded *it,
-                              mmt_error *err)
+static mmt_status judge_modes(struct mmt_run *run, size_t number, mmt_error *err)
 {
+    const struct mmt_recorded *it = &run->recorded.recording.list[number];
     const int modes = count_modes(run, &it->call.problem);
     const struct mmt_tune_called *called = mmt_tune_find_called(run, it);
     mmt_status status = MMT_OK;
@@ -366,6 +386,7 @@ static mmt_status judge_modes(struct mmt_run *run, const struct mmt_recorded *it
                               .caller = mmt_caller_of(it->call.client),
                               .called = called,
                               .mode = modes_of[i] };
+        share_time(&q, seconds_for(run, number) / (modes - i));
         status = judge(run, &q, err);
     }
     return status;
@@ -397,10 +418,11 @@ static void build_ahead(struct mmt_run *run, const char *path, size_t *next, siz
     for (; *next < end && *next < recording->count; *next += idle) {
         const struct mmt_recorded *it = &recording->list[*next];
         for (int i = 0; i < count_modes(run, &it->call.problem) && is_of(it, path); i++) {
-            const struct question q = { .it = it,
-                                        .problem = mmt_call_stand_in(&it->call),
-                                        .caller = mmt_caller_of(it->call.client),
-                                        .mode = modes_of[i] };
+            struct question q = { .it = it,
+                                  .problem = mmt_call_stand_in(&it->call),
+                                  .caller = mmt_caller_of(it->call.client),
+                                  .mode = modes_of[i] };
+            share_time(&q, seconds_for(run, *next));
             idle = idle && mmt_tune_build_ahead(run, &q.problem, configs,
                                                 list_promising(run, &q, configs));
         }
@@ -424,7 +446,7 @@ static mmt_status judge_program(struct mmt_run *run, const char *path, mmt_error
             continue;
         }
         build_ahead(run, path, &ahead, i + FAR_AHEAD);
-        status = judge_modes(run, it, err);
+        status = judge_modes(run, i, err);
     }
     return status;
 }
