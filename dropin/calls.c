@@ -171,6 +171,17 @@ void mmt_slot_time(struct mmt_slot *slot, double seconds)
     atomic_fetch_add_explicit(&slot->counted->timed, 1, memory_order_relaxed);
 }
 
+void mmt_slot_gap(struct mmt_slot *slot, double seconds)
+{
+    atomic_llong *at = &slot->counted->gap;
+    const long long gap = (long long) (seconds * 1e12);
+    long long now = atomic_load_explicit(at, memory_order_relaxed);
+    while (gap > 0 && (!now || gap < now))
+        if (atomic_compare_exchange_weak_explicit(at, &now, gap, memory_order_relaxed,
+                                                  memory_order_relaxed))
+            return;
+}
+
 void mmt_calls_pass(struct mmt_calls *calls, const char *what)
 {
     if (!calls)

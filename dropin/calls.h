@@ -108,6 +108,10 @@ int mmt_slot_take_check(struct mmt_slot *slot);
 /* Adds the time of one call of the library, in seconds. */
 void mmt_slot_time(struct mmt_slot *slot, double seconds);
 
+/* The device was at no product of the thread for so long before a call, in seconds: the
+ * least counts, as a program's first calls have much besides. */
+void mmt_slot_gap(struct mmt_slot *slot, double seconds);
+
 /* Counts a call that has a feature that we have not: `what`, a string literal. */
 void mmt_calls_pass(struct mmt_calls *calls, const char *what);
 

@@ -64,6 +64,7 @@ static bool numbers_are_whole(const struct mmt_counted *row)
                  row->most < (size_t) most && row->timed >= 0 && row->timed < most &&
                  row->picoseconds >= 0 && row->picoseconds / 1000 < most &&
                  row->saves >= 0 && row->ready >= 0 && row->ready * 1e9 < (double) most &&
+                 row->gap >= 0 && row->gap / 1000 < most &&
                  row->saves * (double) row->fates[MMT_FATE_TAKEN] * 1e9 < (double) most;
     for (int i = 0; i < MMT_NUM_FATES; i++)
         whole &= row->told.fates[i] >= 0 && row->fates[i] >= 0 && row->fates[i] < most;

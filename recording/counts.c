@@ -310,6 +310,7 @@ bool mmt_counted_take(const struct mmt_counts_head *head, const struct mmt_count
                                           &now->picoseconds);
     out->saved = row->saves * (double) out->fates[MMT_FATE_TAKEN];
     out->ready = row->ready;
+    out->gap = 1e-12 * (double) atomic_load_explicit(&row->gap, memory_order_relaxed);
     snprintf(out->library, sizeof out->library, "%s", head->library);
     snprintf(out->path, sizeof out->path, "%s", head->path);
     snprintf(out->run, sizeof out->run, "%s", head->run);

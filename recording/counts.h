@@ -31,6 +31,7 @@ struct mmt_counted {
     atomic_size_t least, most; /* as mmt_call's of workspaces, of calls whose workspace
                                 * is another than `call` has; 0: there were none */
     atomic_llong fates[MMT_NUM_FATES], timed, picoseconds;
+    atomic_llong gap;      /* picoseconds, the least before a call; 0: unknown */
     struct mmt_tally told; /* what the recording has of these; of who collects */
 };
 

@@ -114,9 +114,10 @@ static bool read_call(const json_t *line, struct mmt_call *call, const char **wh
 static bool has_other_keys(json_t *line)
 {
     static const char *const keys[] = {
-        "call",      "client",         "adds",    "compute",  "alignment",
-        "workspace", "most_workspace", "library", "path",     "run",
-        "fates",     "timed",          "ns",      "saved_ns", "ready_ns"
+        "call",      "client",    "adds",           "compute",
+        "alignment", "workspace", "most_workspace", "library",
+        "path",      "run",       "fates",          "timed",
+        "ns",        "saved_ns",  "ready_ns",       "gap_ns"
     };
     size_t known = 0;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
@@ -144,8 +145,9 @@ static const char *read_line(json_t *line, struct mmt_recorded *it, bool *more,
     if (!read_count(json_object_get(line, "timed"), &it->timed) ||
         !read_time(line, "ns", &it->seconds) ||
         !read_time(line, "saved_ns", &it->saved) ||
-        !read_time(line, "ready_ns", &it->ready))
-        return "its \"timed\", \"ns\", \"saved_ns\" or \"ready_ns\" is no number";
+        !read_time(line, "ready_ns", &it->ready) || !read_time(line, "gap_ns", &it->gap))
+        return "its \"timed\", \"ns\", \"saved_ns\", \"ready_ns\" or \"gap_ns\" is no "
+               "number";
     return NULL;
 }
 
@@ -184,6 +186,8 @@ static void add_up(struct mmt_recorded *sum, const struct mmt_recorded *it)
     sum->seconds += it->seconds;
     sum->saved += it->saved;
     sum->ready = it->ready > sum->ready ? it->ready : sum->ready;
+    if (it->gap > 0 && (sum->gap <= 0 || it->gap < sum->gap))
+        sum->gap = it->gap;
 }
 
 /* Where a call is, or would be: the table has the numbers of its list from 1. */

@@ -89,6 +89,8 @@ void mmt_recorded_print(const struct mmt_recorded *it, struct mmt_text *text)
     if (it->timed)
         mmt_text_addf(text, ",\"timed\":%" PRId64 ",\"ns\":%" PRId64, it->timed,
                       nanoseconds(it->seconds));
+    if (it->gap > 0)
+        mmt_text_addf(text, ",\"gap_ns\":%" PRId64, nanoseconds(it->gap));
     if (it->saved > 0)
         mmt_text_addf(text, ",\"saved_ns\":%" PRId64, nanoseconds(it->saved));
     if (it->ready > 0)

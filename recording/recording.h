@@ -18,6 +18,8 @@ struct mmt_recorded {
     int64_t fates[MMT_NUM_FATES]; /* calls; under capture a call counts once */
     int64_t timed;                /* of them, by events around the library's call */
     double seconds;               /* that those took together, on the device */
+    double gap;   /* seconds, the least between the product before and a call, on the
+                   * device; 0: unknown */
     double saved; /* seconds that the calls taken over saved, by their verdicts */
     double ready; /* seconds until calls could be taken over, from when the program first
                    * met the library, in the slowest process; 0: they could not */

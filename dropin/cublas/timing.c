@@ -18,6 +18,23 @@ void mmt_timings_make(struct mmt_timings *timings, const struct mmt_driver *driv
     }
 }
 
+/* What this thread timed last, if no product came behind it. */
+static _Thread_local struct {
+    struct mmt_timing_pair *pair;
+    void *stream;
+} last __attribute__((tls_model("initial-exec")));
+
+/* From the end of the product before. Where another one has taken that pair meanwhile,
+ * its end is behind this beginning. */
+static void read_gap(const struct mmt_timing_pair *pair, const struct mmt_driver *driver)
+{
+    float milliseconds;
+    if (pair->before &&
+        !driver->cuEventElapsedTime(&milliseconds, pair->before->to, pair->from) &&
+        milliseconds > 0)
+        mmt_slot_gap(pair->slot, 1e-3 * (double) milliseconds);
+}
+
 /* The device is not done with one that is not ready. */
 static void read_pair(struct mmt_timing_pair *pair, const struct mmt_driver *driver)
 {
@@ -28,6 +45,7 @@ static void read_pair(struct mmt_timing_pair *pair, const struct mmt_driver *dri
         return;
     if (!driver->cuEventElapsedTime(&milliseconds, pair->from, pair->to))
         mmt_slot_time(pair->slot, 1e-3 * (double) milliseconds);
+    read_gap(pair, driver);
     atomic_store_explicit(&pair->state, FREE, memory_order_release);
 }
 
@@ -54,11 +72,13 @@ struct mmt_timing_pair *mmt_timing_start(struct mmt_timings *timings,
                                          const struct mmt_driver *driver,
                                          struct mmt_slot *slot, void *stream)
 {
-    struct mmt_timing_pair *pair = NULL;
+    struct mmt_timing_pair *pair = NULL, *before = last.pair;
 
+    last.pair = NULL;
     if (!mmt_driver_captures(driver, stream) && (pair = take_pair(timings)) &&
         mmt_slot_take_timing(slot) && !driver->cuEventRecord(pair->from, stream)) {
         pair->slot = slot;
+        pair->before = last.stream == stream ? before : NULL;
         return pair;
     }
     if (pair)
@@ -70,5 +90,7 @@ void mmt_timing_end(struct mmt_timing_pair *pair, const struct mmt_driver *drive
                     void *stream)
 {
     const int next = driver->cuEventRecord(pair->to, stream) ? FREE : QUEUED;
+    last.pair = next == QUEUED ? pair : NULL;
+    last.stream = stream;
     atomic_store_explicit(&pair->state, next, memory_order_release);
 }

@@ -11,8 +11,10 @@
 enum { MMT_MOST_TIMINGS = 512 };
 
 struct mmt_timing_pair {
-    atomic_int state; /* free, taken, queued */
-    void *from, *to;  /* events; NULL until the keeper has made them */
+    atomic_int state;               /* free, taken, queued */
+    void *from, *to;                /* events; NULL until the keeper has made them */
+    struct mmt_timing_pair *before; /* of the product that the thread put on the stream
+                                     * before; NULL: that was not timed */
     struct mmt_slot *slot;
 };
 

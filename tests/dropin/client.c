@@ -47,6 +47,7 @@ int cublasLtMatrixLayoutSetAttribute(void *layout, int attribute, const void *va
     X(lists, 0)    /* the Ex form that takes pointer arrays */                        \
     X(complex, 0)  /* one product of complex f32 besides */                              \
     X(lt, 0) X(epilogue, 1) X(two, 0) /* C is another matrix than D */                   \
+    X(idle, 0)     /* microseconds of the card's clock before each product */            \
     X(count, 1) X(threads, 1) X(capture, 0) X(fork, 0)                                   \
     X(until, 0)    /* goes on, once counted, until the card has launched something */    \
     X(leave, 0)    /* the process ends while threads call */                             \
@@ -404,6 +405,8 @@ static void *run(void *argument)
     for (int i = 0; i < (int) is->count || (is->until != 0 && !has_launched()); i++) {
         it.c = make(type_of(it.out), (int64_t) is->m, (int64_t) is->n, is, 4);
         it.expected = make(type_of(it.out), (int64_t) is->m, (int64_t) is->n, is, 4);
+        if (is->idle != 0)
+            ((void (*)(double)) of_driver("fake_work"))(1e-6 * is->idle);
         need(!(is->lt != 0 ? multiply_lt(&it) : multiply(&it)), "a product failed");
         check(&it);
         atomic_fetch_add(&products, 1);

@@ -121,6 +121,14 @@ def test_device_scalars():
     check(said.count(": right, ") == 1 and "WRONG" not in said, said)
 
 
+def test_gaps():
+    """While calls are recorded, the least time between the product before and a call is written down, too."""
+    run("n=12,count=4,idle=700", "n=13,count=3,idle=300,keep=1", "n=12,count=2,idle=200,keep=1", "n=14,count=4",
+        MMTUNE_RUN_RECORD="1")
+    gaps = {line["call"].split()[3]: round(line.get("gap_ns", 0) / 1e3) for line in run.lines}
+    check(gaps == {"12x16x20": 200, "13x16x20": 300, "14x16x20": 0}, f"{run.lines}")
+
+
 def test_alignment():
     """Operands that begin anywhere are kinds of their own; `alignment` counts where ours is not faster there."""
     rows = {"n=12": (0, "taken"), "n=12,off=4": (4, "taken"), "n=13,off=8": (8, "taken"), "n=14,off=12": (4, "alignment"),

@@ -157,6 +157,8 @@ def test_recorded(recording):
     check(it["verdict"] == "ours" and near(it["speedup"], 2) and it["calls"] == 100, f"{it}")
     check(calls["mmtune", "gemm f32 nn 7x7x7"]["verdict"] == "no verdict" and total["calls"] == 133 and
           total["untimed"] == 3 and near(total["given_us"], 130 * 1000), f"{total}")
+    check(near(total["faster_us"], 130 * 1000) and 0 < total["bytes_us"] <= total["roofline_us"] < 130 * 1000 and
+          total["gaps_us"] == 0, f"{total}")
     for version, verdict in (("13.1.1", "library faster"), ("13.9.9", "verdict void")):
         path = write(folder, "other", line("gemm f32 nn 16x12x12", "cublas", 1, 9, version=version))
         check(recorded("--file", path)[0]["cublas", "gemm f32 nn 16x12x12"]["verdict"] == verdict, version)
@@ -165,7 +167,11 @@ def test_recorded(recording):
     tuned = {problem: c["tuned"] for (_, problem), c in recorded("--file", own)[0].items()}
     check(tuned == {"gemm f32 nn 16x12x12": True, "gemm f32 nn 9x9x9": False}, f"own callers have an entry: {tuned}")
     said = expect(MMTUNE, ["recorded", "--device", "cuda:0", "--file", recording], 0, "2.000", "not tuned",
-                  "133 calls, ", "3 of unknown time", "verdicts for ours would save 130.0", env=environment)
+                  "133 calls, ", "3 of unknown time", "verdicts for ours would save 130.0", "where it goes: 130.000 ms by the faster of both; ",
+                  " above that", env=environment)
+    said_gaps = write(folder, "gaps", line("gemm f32 nn 16x12x12", "cublas", 1000, 100, path=OWN, gap_ns=2000))
+    expect(MMTUNE, ["recorded", "--device", "cuda:0", "--file", said_gaps], 0, "between products: 2.000 ms at least",
+           env=environment)
     check(said.index("16x12x12") < said.index("12x12x12  (") < said.index("7x7x7"), said)
 
 

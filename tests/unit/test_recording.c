@@ -80,6 +80,7 @@ static void test_round_trip(void)
     it.call.alignment = 4;
     it.call.most_workspace = 3 << 20;
     it.ready = 2e-6;
+    it.gap = 5e-6;
     it.saved = 1e-6;
     strcpy(it.path, "/opt/a \"b\\c\x01\xff\xc3\xa9/libcublas.so.13");
     append(&it);
@@ -95,6 +96,7 @@ static void test_round_trip(void)
         CHECK(fabs(mmt_recorded_seconds(&back.list[0]) - 100e-6) < 1e-9);
         CHECK(fabs(back.list[0].saved - 1e-6) < 1e-12);
         CHECK(fabs(back.list[0].ready - 2e-6) < 1e-12);
+        CHECK(fabs(back.list[0].gap - 5e-6) < 1e-12);
         CHECK_EQ_STR(back.list[0].path, "/opt/a \"b\\c??\xc3\xa9/libcublas.so.13");
     }
     CHECK_EQ_STR(mmt_text_string(&back.warnings), "");
@@ -113,6 +115,8 @@ static void test_sums(void)
     other.fates[MMT_FATE_TAKEN] = 2;
     strcpy(other.path, "/lib/libcublas.so.13");
     small.ready = 3e-6;
+    small.gap = 7e-6;
+    other.gap = 4e-6;
     other.ready = 2e-6;
     append(&small);
     append(&large);
@@ -127,6 +131,7 @@ static void test_sums(void)
         CHECK(back.list[1].fates[MMT_FATE_TAKEN] == 2);
         CHECK(back.list[1].timed == 4);
         CHECK(fabs(back.list[1].ready - 3e-6) < 1e-12);
+        CHECK(fabs(back.list[1].gap - 4e-6) < 1e-12);
         CHECK(back.list[1].call.workspace == 4096);
         CHECK(back.list[1].call.most_workspace == 1 << 20);
         CHECK(!back.list[0].call.most_workspace);

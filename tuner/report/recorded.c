@@ -2,6 +2,7 @@
 #include "tuner/report/recorded.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "recording/counts.h"
 #include "runtime/runtime.h"
 #include "tuner/common/options.h"
+#include "tuner/measure/roofline.h"
 #include "tuner/report/rows.h"
 
 /* ---- opening ----------------------------------------------------------------------- */
@@ -115,12 +117,40 @@ static double seconds_of(const struct mmt_recorded_row *row)
     return row->each * (double) mmt_recorded_calls(row->it);
 }
 
+/* The device's, with what its caps tell; nothing where there is no profile. */
+static struct mmt_roofline roofline_of(const struct mmt_recorded_view *view)
+{
+    struct mmt_roofline roofline = { 0 };
+    if (view->profile)
+        roofline = view->profile->roofline;
+    mmt_roofline_derive(&roofline, &view->caps);
+    return roofline;
+}
+
+/* What a kind of timed calls took, and what nothing could take less than. */
+static void add_limits(const struct mmt_roofline *roofline,
+                       const struct mmt_recorded_row *row, struct mmt_recorded_sum *sum)
+{
+    const mmt_problem *problem = &row->it->call.problem;
+    const double calls = (double) mmt_recorded_calls(row->it);
+    sum->gaps += calls * row->it->gap;
+    if (!(row->each > 0))
+        return;
+    sum->best += calls * (row->fate == MMT_FATE_TAKEN ? row->verdict->ours : row->each);
+    if (!(roofline->bandwidth > 0))
+        return;
+    sum->bytes += calls * mmt_problem_bytes(problem) / roofline->bandwidth;
+    sum->limit += calls * mmt_roofline_seconds(roofline, problem);
+}
+
 struct mmt_recorded_sum mmt_recorded_add_up(const struct mmt_recorded_view *view)
 {
+    const struct mmt_roofline roofline = roofline_of(view);
     struct mmt_recorded_sum sum = { 0 };
     for (size_t i = 0; i < view->recording.count; i++) {
         const struct mmt_recorded_row row =
             mmt_recorded_judge(view, &view->recording.list[i]);
+        add_limits(&roofline, &row, &sum);
         const int64_t calls = mmt_recorded_calls(row.it),
                       taken = row.it->fates[MMT_FATE_TAKEN], others = calls - taken;
         sum.calls += calls;
@@ -219,6 +249,28 @@ static void add_sum(const struct mmt_recorded_sum *sum, struct mmt_text *text)
                       percent(sum->promised, sum->seconds));
 }
 
+/* Where the time of those goes whose time is known, from whole to least. */
+static void add_parts(const struct mmt_recorded_sum *sum, double bandwidth,
+                      struct mmt_text *text)
+{
+    char best[32], bytes[32], limit[32], left[32], gaps[32];
+    if (sum->limit > 0)
+        mmt_text_addf(text,
+                      "where it goes: %s by the faster of both; %s for the bytes at %.3g "
+                      "GB/s, %s at the roofline; %s (%.1f %%) is left above that\n",
+                      mmt_print_seconds(sum->best, best),
+                      mmt_print_seconds(sum->bytes, bytes), bandwidth / 1e9,
+                      mmt_print_seconds(sum->limit, limit),
+                      mmt_print_seconds(fmax(sum->best - sum->limit, 0), left),
+                      percent(fmax(sum->best - sum->limit, 0), sum->best));
+    if (sum->gaps > 0)
+        mmt_text_addf(
+            text,
+            "between products: %s at least, for other kernels, launches and the "
+            "host\n",
+            mmt_print_seconds(sum->gaps, gaps));
+}
+
 void mmt_recorded_print_table(const struct mmt_recorded_view *view, size_t most,
                               struct mmt_text *text)
 {
@@ -235,6 +287,7 @@ void mmt_recorded_print_table(const struct mmt_recorded_view *view, size_t most,
     if (shown < count)
         mmt_text_addf(text, "and %zu more kinds of calls\n", count - shown);
     add_sum(&sum, text);
+    add_parts(&sum, roofline_of(view).bandwidth, text);
 }
 
 /* ---- for programs ---------------------------------------------------------------- */
@@ -264,6 +317,8 @@ static json_t *row_json(const struct mmt_recorded_row *row)
         json_object_set_new(json, "each_us", json_real(row->each * 1e6));
         json_object_set_new(json, "time_us", json_real(seconds_of(row) * 1e6));
     }
+    if (row->it->gap > 0)
+        json_object_set_new(json, "gap_us", json_real(row->it->gap * 1e6));
     if (row->it->saved > 0)
         json_object_set_new(json, "saved_us", json_real(row->it->saved * 1e6));
     if (row->verdict)
@@ -284,12 +339,14 @@ json_t *mmt_recorded_json(const struct mmt_recorded_view *view)
             mmt_recorded_judge(view, &view->recording.list[i]);
         json_array_append_new(calls, row_json(&row));
     }
-    return json_pack("{s:s, s:o, s:{s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f}}", "file",
-                     mmt_text_string(&view->path), "calls", calls, "sum", "calls",
-                     (json_int_t) sum.calls, "taken", (json_int_t) sum.taken, "untimed",
-                     (json_int_t) sum.untimed, "time_us", sum.seconds * 1e6, "taken_us",
-                     sum.taken_seconds * 1e6, "saved_us", sum.saved * 1e6, "given_us",
-                     sum.given * 1e6, "promised_us", sum.promised * 1e6);
+    return json_pack(
+        "{s:s, s:o, s:{s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}}",
+        "file", mmt_text_string(&view->path), "calls", calls, "sum", "calls",
+        (json_int_t) sum.calls, "taken", (json_int_t) sum.taken, "untimed",
+        (json_int_t) sum.untimed, "time_us", sum.seconds * 1e6, "taken_us",
+        sum.taken_seconds * 1e6, "saved_us", sum.saved * 1e6, "given_us", sum.given * 1e6,
+        "promised_us", sum.promised * 1e6, "faster_us", sum.best * 1e6, "bytes_us",
+        sum.bytes * 1e6, "roofline_us", sum.limit * 1e6, "gaps_us", sum.gaps * 1e6);
 }
 
 /* ---- a run ----------------------------------------------------------------------- */

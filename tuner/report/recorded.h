@@ -47,6 +47,10 @@ struct mmt_recorded_sum {
     double given;                  /* that verdicts for ours would save of the others */
     double
         promised; /* that tuning should save of those without a verdict, by the model */
+    double best;  /* of the timed ones, by whoever is faster by its verdict */
+    double bytes; /* that reading and writing their matrices takes at the copy rate */
+    double limit; /* at the roofline; 0 as is `bytes`: unknown */
+    double gaps;  /* between products, at least: of those where it is known */
 };
 struct mmt_recorded_sum mmt_recorded_add_up(const struct mmt_recorded_view *view);
 
