@@ -53,7 +53,8 @@ enum mmt_fate {
     MMT_FATE_NOT_READY, /* its plan was still being made */
     MMT_FATE_FAILED,    /* its plan could not be made */
     MMT_FATE_WORKSPACE, /* ours needs more workspace than there is */
-    MMT_FATE_ALIGNMENT, /* an operand begins at no multiple of 16 bytes */
+    MMT_FATE_ALIGNMENT, /* an operand begins at no multiple of 16 bytes, where the library
+                         * is faster, or as fast */
     MMT_FATE_POINTERS,  /* scalars of f16 or vectors of scalars in device memory */
     MMT_FATE_FEATURE,   /* something else that we have not; never recorded as a call */
     MMT_FATE_CONTEXT, /* another context than the device's primary one, or the handle's */

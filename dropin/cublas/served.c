@@ -64,11 +64,13 @@ static void prepare(void *context, mmt_device *device, size_t workspace)
     const struct mmt_calls_options *options = mmt_served_options();
 
     served->driver->cuCtxSetCurrent(served->primary);
+    if (options->record) {
+        mmt_timings_make(&served->timings, served->driver);
+        return;
+    }
     if (workspace + MMT_SCALARS_ROOM <= options->workspace)
         workspace += MMT_SCALARS_ROOM;
     mmt_pool_make(&served->pool, device, workspace, options->workspace);
-    if (options->record)
-        mmt_timings_make(&served->timings, served->driver);
 }
 
 static void tick(void *context)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "recording/building.h"
 #include "recording/recording.h"
 #include "tests/support/test.h"
 
@@ -104,6 +105,20 @@ static void test_round_trip(void)
     CHECK(!stat(path, &found) && (found.st_mode & 0777) == 0600);
     CHECK(!stat(folder, &found) && (found.st_mode & 0777) == 0700);
     unlink(path);
+}
+
+/* Whoever builds is known to others for as long, also beside another. */
+static void test_building(void)
+{
+    setenv("MMTUNE_RUN_COUNTS", folder, 1);
+    CHECK(!mmt_building_goes_on());
+    const int first = mmt_building_begin(), second = mmt_building_begin();
+    CHECK(first >= 0 && second >= 0 && mmt_building_goes_on());
+    close(first);
+    CHECK(mmt_building_goes_on());
+    close(second);
+    CHECK(!mmt_building_goes_on());
+    unsetenv("MMTUNE_RUN_COUNTS");
 }
 
 static void test_sums(void)
@@ -457,6 +472,7 @@ int main(void)
         return 1;
     snprintf(path, sizeof path, "%s/deep/cuda-card.jsonl", folder);
     test_round_trip();
+    test_building();
     test_sums();
     test_workspaces();
     test_foreign();
