@@ -33,12 +33,13 @@ static void print_any_key(const mmt_device *device, const char *source,
     mmt_text_add(key, source);
 }
 
-/* Has the text's key for any compiler lead to what this one has made of it; where that is
- * not fresh, unless it leads somewhere. */
+/* Has the text's key for any compiler lead to what this one has made of it, by what
+ * stands before the text in that one's key; where it is not fresh, unless it leads
+ * somewhere. */
 static void lead_there(const mmt_device *device, const char *source, const char *key,
                        bool fresh)
 {
-    const struct mmt_binary leads = { (void *) key, strlen(key), NULL };
+    const struct mmt_binary leads = { (void *) key, strlen(key) - strlen(source), NULL };
     struct mmt_text any = { 0 };
     print_any_key(device, source, &any);
     if (device->caps.dialect == MMT_CUDA_CXX && !any.failed &&
@@ -71,9 +72,11 @@ static bool get_any(const mmt_device *device, const char *source,
     mmt_text_finish(&any);
     if (!found)
         return false;
-    char *key = strndup(leads.data, leads.size);
-    found = key && mmt_cache_get(key, binary);
-    free(key);
+    struct mmt_text key = { 0 };
+    mmt_text_add_bytes(&key, leads.data, leads.size);
+    mmt_text_add(&key, source);
+    found = !key.failed && mmt_cache_get(key.data, binary);
+    mmt_text_finish(&key);
     mmt_binary_finish(&leads);
     return found;
 }
