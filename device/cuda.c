@@ -56,6 +56,7 @@ static void fill_limits(struct mmt_caps *caps, CUdevice device)
     caps->blocks_per_sm = ASK(MAX_BLOCKS_PER_MULTIPROCESSOR);
     caps->sms = ASK(MULTIPROCESSOR_COUNT);
     caps->warp = ASK(WARP_SIZE);
+    caps->subgroups = caps->warp;
     caps->cache = ASK(L2_CACHE_SIZE);
     caps->clock_khz = ASK(CLOCK_RATE);
     caps->memory_rate = memory_rate(ASK(MEMORY_CLOCK_RATE), ASK(GLOBAL_MEMORY_BUS_WIDTH));

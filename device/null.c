@@ -61,6 +61,7 @@ static void fill_caps(struct mmt_caps *caps, int sm, const struct mmt_nvrtc *nvr
         .blocks_per_sm = card->blocks_per_sm,
         .sms = card->sms,
         .warp = WARP,
+        .subgroups = WARP,
         .cache = (size_t) card->cache * KIB,
         .memory = (size_t) card->memory * KIB * KIB * KIB,
         .clock_khz = card->clock * 1000,

@@ -222,6 +222,33 @@ static void fill_by_kind(cl_device_id id, struct mmt_caps *caps)
     }
 }
 
+/* Those that a kernel may ask for. */
+static unsigned required_subgroups(cl_device_id id)
+{
+    size_t sizes[16] = { 0 };
+    unsigned all = 0;
+    if (clGetDeviceInfo(id, CL_DEVICE_SUB_GROUP_SIZES_INTEL, sizeof(sizes), sizes, NULL))
+        return 0;
+    for (int i = 0; i < 16; i++)
+        if (sizes[i] && !(sizes[i] & (sizes[i] - 1)))
+            all |= (unsigned) sizes[i];
+    return all;
+}
+
+/* NVIDIA's compiler takes the instruction in PTX. Where no kernel may ask for a size, it
+ * must be the device's only one. */
+static unsigned find_subgroups(cl_device_id id, unsigned warp)
+{
+    if (has_extension(id, "cl_nv_compiler_options"))
+        return warp;
+    if (!has_extension(id, "cl_khr_subgroup_shuffle") &&
+        !has_extension(id, "cl_intel_subgroups"))
+        return 0;
+    if (has_extension(id, "cl_intel_required_subgroup_size"))
+        return required_subgroups(id);
+    return has_extension(id, "cl_amd_device_attribute_query") ? warp : 0;
+}
+
 void mmt_opencl_caps(cl_device_id id, struct mmt_caps *caps)
 {
     *caps = (struct mmt_caps){ .backend = "opencl", .dialect = MMT_OPENCL_C };
@@ -233,6 +260,7 @@ void mmt_opencl_caps(cl_device_id id, struct mmt_caps *caps)
     fill_block(id, caps);
     caps->shared = get_ulong(id, CL_DEVICE_LOCAL_MEM_SIZE);
     fill_by_kind(id, caps);
+    caps->subgroups = find_subgroups(id, caps->warp);
     caps->f64 = has_f64(id);
     caps->sms = get_uint(id, CL_DEVICE_MAX_COMPUTE_UNITS);
     caps->cache = get_ulong(id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);

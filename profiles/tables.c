@@ -67,6 +67,7 @@ static const struct mmt_field limits[] = {
     ROW(UNSIGNED, "blocks_per_sm", blocks_per_sm),
     ROW(UNSIGNED, "sms", sms),
     ROW(UNSIGNED, "warp", warp),
+    ROW(UNSIGNED, "subgroups", subgroups, MAY_LACK),
     ROW(UNSIGNED, "vector_bytes", vector_bytes),
     ROW(SIZE, "cache_bytes", cache),
     ROW(SIZE, "memory_bytes", memory),

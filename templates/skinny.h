@@ -17,6 +17,7 @@ enum {
     TILE_K,
     SPLIT_K,
     MIN_BLOCKS,
+    SUBGROUP,
     NUM_KNOBS
 };
 

@@ -51,6 +51,20 @@ static const char *check_threads(const int *v, bool along, mmt_type type,
     return NULL;
 }
 
+/* Threads that add up should be of one subgroup, whose size the device must know. */
+static const char *check_subgroup(const int *v, bool along, const struct mmt_caps *caps)
+{
+    if (!v[SUBGROUP])
+        return NULL;
+    if (!(caps->subgroups & (unsigned) v[SUBGROUP]))
+        return "the device has no subgroups of SUBGROUP threads that shuffle";
+    if (!is_multiple(threads(v), v[SUBGROUP]))
+        return "the block has no whole number of subgroups";
+    if (v[THREADS_K] == 1 || (!along && v[THREADS_LONG] >= v[SUBGROUP]))
+        return "no two threads along k are of one subgroup: SUBGROUP must be 0";
+    return NULL;
+}
+
 /* A CPU's compilers unroll without end, and keep what all threads of a block have in
  * registers on one stack. */
 static const char *check_cpu(const int *v, size_t size)
@@ -81,6 +95,8 @@ const char *mmt_skinny_check_device(const int *v, const struct mmt_variant *vari
     if (!why)
         why = mmt_gemm_check_resident(v[MIN_BLOCKS], threads(v), registers(v, size),
                                       shared, caps);
+    if (!why)
+        why = check_subgroup(v, along, caps);
     if (!why && caps->kind == MMT_GPU)
         why = check_threads(v, along, variant->type, caps);
     if (!why && caps->kind == MMT_CPU)

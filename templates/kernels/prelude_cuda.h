@@ -10,6 +10,8 @@
 #define RESTRICT    __restrict__
 #define BARRIER()   __syncthreads()
 #define WARP_BARRIER() __syncwarp()
+#define SUBGROUP_SIZE(threads)  // a warp's
+#define SHUFFLE_XOR(x, lanes) __shfl_xor_sync(0xffffffffu, x, lanes)
 #define THREAD_X    ((int) threadIdx.x)
 #define THREAD_Y    ((int) threadIdx.y)
 #define BLOCK_X     ((int) blockIdx.x)

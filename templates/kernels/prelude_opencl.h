@@ -75,6 +75,31 @@ DEVICE_FN ushort round_to_f16(float x)
 #define ROUND_TO_F16(x) round_to_f16(x)
 #endif
 
+// SUBGROUP_SIZE(threads) stands before a kernel that calls SHUFFLE_XOR(x, lanes): x of the
+// thread of its subgroup whose number differs in those bits. All of the subgroup call it.
+#if defined(cl_intel_required_subgroup_size)
+#define SUBGROUP_SIZE(threads) __attribute__((intel_reqd_sub_group_size(threads)))
+#else
+#define SUBGROUP_SIZE(threads) // there is but one
+#endif
+#if defined(cl_khr_subgroup_shuffle)
+#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable
+#define SHUFFLE_XOR(x, lanes) sub_group_shuffle_xor(x, (uint) (lanes))
+#elif defined(cl_intel_subgroups)
+#pragma OPENCL EXTENSION cl_intel_subgroups : enable
+#define SHUFFLE_XOR(x, lanes) intel_sub_group_shuffle_xor(x, (uint) (lanes))
+#elif defined(cl_nv_compiler_options)
+DEVICE_FN real shuffle_xor(real x, uint lanes)
+{
+    uint *words = (uint *) &x;
+    UNROLL
+    for (int i = 0; i < (int) (sizeof(real) / sizeof(uint)); i++)
+        asm volatile("shfl.sync.bfly.b32 %0, %0, %1, 31, 0xffffffff;" : "+r"(words[i]) : "r"(lanes));
+    return x;
+}
+#define SHUFFLE_XOR(x, lanes) shuffle_xor(x, lanes)
+#endif
+
 // A product that is rounded by itself: no addition is fused to it.
 DEVICE_FN real product(real a, real b)
 {

@@ -15,7 +15,8 @@
 //                                                       THREAD_TILE_SHORT
 //
 // THREADS_K threads share an element of C and add their accumulators up at the end: each step
-// halves the accumulators that a thread still has. The long operand lies along k, and then
+// halves the accumulators that a thread still has, through shared memory or, of threads of one
+// subgroup, by shuffles. The long operand lies along k, and then
 // neighbouring threads are neighbours along k; or across it, and then they are neighbours
 // along the long side. A thread's piece of it is multiplied slice by slice, and each
 // slice makes room for the same one of the next piece: memory always has a request. Elements
@@ -48,6 +49,9 @@
 #endif
 #ifndef TILE_K
 #define TILE_K 512            // depth of the short operand in shared memory
+#endif
+#ifndef SUBGROUP
+#define SUBGROUP 0            // threads of a subgroup that add up by shuffles; 0: by shared memory
 #endif
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1          // least blocks on a multiprocessor
@@ -259,27 +263,50 @@ DEVICE_FN void multiply(real *acc, const element *piece, int slice,
     }
 }
 
+// Hand over accumulators to the thread `lanes` away, and take its in their place.
+DEVICE_FN void exchange(real *handed, int count, int lanes, SHARED_PTR real *pool)
+{
+#if SUBGROUP
+    if (lanes < SUBGROUP) {
+        UNROLL
+        for (int i = 0; i < MOST_KEPT; i++)
+            if (i < count)
+                handed[i] = SHUFFLE_XOR(handed[i], lanes);
+        return;
+    }
+#endif
+    BARRIER();
+    UNROLL
+    for (int i = 0; i < MOST_KEPT; i++)
+        if (i < count)
+            pool[i * THREADS + THREAD_X] = handed[i];
+    BARRIER();
+    UNROLL
+    for (int i = 0; i < MOST_KEPT; i++)
+        if (i < count)
+            handed[i] = pool[i * THREADS + (THREAD_X ^ lanes)];
+}
+
 // Add up over the threads along k: of two that meet, each hands over half of its accumulators, or
 // both the one that they have. Returns which sum the thread's LEFT ones begin with.
 DEVICE_FN int add_up(real *acc, SHARED_PTR real *pool)
 {
+    real handed[MOST_KEPT];
     int first = 0;
 
     UNROLL
     for (int distance = THREADS_K / 2; distance > 0; distance /= 2) {
         const int held = HELD(distance), kept = (held + 1) / 2, past = held - kept;
-        const int other = THREAD_X ^ distance * (ALONG_K ? 1 : THREADS_LONG);
         const int upper = (THREAD_K & distance) != 0;
-        BARRIER();
         UNROLL
         for (int i = 0; i < MOST_KEPT; i++)
             if (i < kept)
-                pool[i * THREADS + THREAD_X] = upper ? acc[i] : acc[i + past];
-        BARRIER();
+                handed[i] = upper ? acc[i] : acc[i + past];
+        exchange(handed, kept, distance * (ALONG_K ? 1 : THREADS_LONG), pool);
         UNROLL
         for (int i = 0; i < MOST_KEPT; i++)
             if (i < kept)
-                acc[i] = (upper ? acc[i + past] : acc[i]) + pool[i * THREADS + other];
+                acc[i] = (upper ? acc[i + past] : acc[i]) + handed[i];
         first += upper ? past : 0;
     }
     return first;
@@ -293,6 +320,9 @@ DEVICE_FN void store(GLOBAL result *c, real alpha, real acc, real beta)
 }
 
 KERNEL BLOCK_SIZE_RESIDENT(THREADS, 1, MIN_BLOCKS)
+#if SUBGROUP
+SUBGROUP_SIZE(SUBGROUP)
+#endif
 void mmt_gemm(int m, int n, int k, real alpha, real beta,
               const GLOBAL real *scalars, wide scalars_start,
               const GLOBAL element *a, wide a_start, int lda, wide a_stride,

@@ -1,8 +1,8 @@
-/* The tensor-core products of `mma` and `dmma`, and `simt`'s of such types, on the host,
- * a block's threads taking turns: every type on each generation of cards that multiplies
- * it otherwise, all transposes, both specialisations, odd sizes, split-K, the whole
- * epilogue. Data are whole numbers, so results must be exact. Faults planted into the
- * source must be found.
+/* The tensor-core products of `mma` and `dmma`, `simt`'s of such types, and the shuffles
+ * of `skinny`, on the host, a block's threads taking turns: every type on each
+ * generation of cards that multiplies it otherwise, all transposes, both specialisations,
+ * odd sizes, split-K, the whole epilogue. Data are whole numbers, so results must be
+ * exact. Faults planted into the source must be found.
  *
  *     test_emulate [--sample]
  *     test_emulate SM CONFIGURATION      one of any CUDA template, all types
@@ -502,6 +502,22 @@ static void check_given(int sm, const char *configuration)
     mmt_device_close(device);
 }
 
+static void check_calls(mmt_device *device, const char *configuration,
+                        const mmt_problem *problem)
+{
+    mmt_plan_options options = mmt_plan_defaults();
+    mmt_error err = { 0 };
+    char why[WHY];
+
+    options.configuration = configuration;
+    mmt_plan *plan = mmt_plan_create(device, NULL, problem, &options, &err);
+    CHECK_OK(plan ? MMT_OK : err.status, err);
+    for (int i = 0; plan && i < COUNT(calls); i++)
+        if (!CHECK(is_right(device, plan, problem, &calls[i], why)))
+            describe(configuration, problem, &calls[i], why);
+    mmt_plan_free(plan);
+}
+
 /* ---- many blocks for few tiles --------------------------------------------------- */
 
 /* So many that several threads share the parts of a tile that they add up. */
@@ -516,10 +532,8 @@ static void check_many_blocks(void)
                     { "dmma TILE_M=48 TILE_N=64 TILE_K=8 WARPS_M=1 WARPS_N=2 MMA=8x8x4 "
                       "STAGES=4 REGISTER_STAGES=1 SYNC=stages TILE_SCHEDULER=stream_k",
                       MMT_F64 } };
-    mmt_plan_options options = mmt_plan_defaults();
     mmt_error err = { 0 };
     mmt_device *device = emulate_open(80, &err);
-    char why[WHY];
 
     if (!CHECK(device != NULL))
         return;
@@ -527,17 +541,45 @@ static void check_many_blocks(void)
     for (int i = 0; i < COUNT(kernels) * COUNT(few); i++) {
         const struct mmt_variant variant = variant_at(kernels[i / 2].type, 0);
         const mmt_problem problem = make_problem(&few[i % 2], &variant);
-        options.configuration = kernels[i / 2].configuration;
-        if (is_refused(device, options.configuration, &problem)) {
+        if (is_refused(device, kernels[i / 2].configuration, &problem))
             CHECK(problem.batch > 1); /* a batch has tiles enough */
+        else
+            check_calls(device, kernels[i / 2].configuration, &problem);
+    }
+    mmt_device_close(device);
+}
+
+/* ---- threads that add up by shuffles ----------------------------------------------- */
+
+/* Those that are near; along k all of them, or those of one subgroup. */
+static void check_subgroups(void)
+{
+    static const char *const kernels[] = {
+        "skinny SHORT=either THREAD_TILE_SHORT=2 THREAD_TILE_LONG=4 THREAD_TILE_K=4 "
+        "THREADS_LONG=8 THREADS_K=8 TILE_K=64 SPLIT_K=2 SUBGROUP=32",
+        "skinny SHORT=either THREAD_TILE_SHORT=4 THREAD_TILE_LONG=4 THREAD_TILE_K=4 "
+        "THREADS_LONG=8 THREADS_K=64 TILE_K=256 SPLIT_K=1 SUBGROUP=32",
+    };
+    static const struct shape narrow[] = { { 7, 100, 267, 16, 1 }, { 90, 5, 300, 1, 2 } };
+    mmt_error err = { 0 };
+    mmt_device *device = emulate_open(70, &err);
+
+    if (!CHECK(device != NULL))
+        return;
+    for (int i = 0; i < 4 * MMT_NUM_TYPES; i++) {
+        struct mmt_variant variant = variant_at((mmt_type) (i / 4), i % 4);
+        variant.bias = MMT_BIAS_NONE;
+        variant.activation = MMT_ACTIVATION_NONE;
+        if (is_left_out(&variant))
             continue;
+        for (int s = 0; s < COUNT(narrow); s++) {
+            const mmt_problem problem = make_problem(&narrow[s], &variant);
+            char configuration[WORDS];
+            snprintf(configuration, WORDS, "%s VECTOR=%d",
+                     kernels[(i / 4 + s) % COUNT(kernels)],
+                     variant.type == MMT_F64 ? 2 : 4);
+            check_calls(device, configuration, &problem);
         }
-        mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
-        CHECK_OK(plan ? MMT_OK : err.status, err);
-        for (int call = 0; plan && call < COUNT(calls); call++)
-            if (!CHECK(is_right(device, plan, &problem, &calls[call], why)))
-                describe(options.configuration, &problem, &calls[call], why);
-        mmt_plan_free(plan);
     }
     mmt_device_close(device);
 }
@@ -558,5 +600,6 @@ int main(int argc, char **argv)
     check_given(80, store_configuration);
     check_default();
     check_many_blocks();
+    check_subgroups();
     return test_end("emulate");
 }

@@ -29,6 +29,7 @@ static TEST_UNUSED const struct mmt_caps full_caps = {
     .blocks_per_sm = 32,
     .sms = 132,
     .warp = 33,
+    .subgroups = 24,
     .vector_bytes = 64,
     .cache = 62914560,
     .memory = (size_t) 150 << 30,

@@ -45,6 +45,7 @@ static void test_list(void)
               list[i].caps.shared);
         CHECK(list[i].caps.kind != MMT_CPU || list[i].caps.warp == 1);
         CHECK(list[i].caps.kind != MMT_CPU || list[i].caps.vector_bytes >= 4);
+        CHECK(!is_odd("grouped") || list[i].caps.subgroups == (8 | 32));
     }
     CHECK(some && twin == is_odd("twins"));
     free(list);

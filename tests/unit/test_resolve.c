@@ -44,6 +44,42 @@ static void test_resolve(void)
 #undef SKINNY
 }
 
+static const char *why_not(const char *words, int transposes, unsigned subgroups)
+{
+    const struct mmt_variant variant = { .type = MMT_F32,
+                                         .out = MMT_F32,
+                                         .trans_a = transposes / 2,
+                                         .trans_b = transposes % 2 };
+    const struct mmt_caps caps = { .dialect = MMT_OPENCL_C,
+                                   .kind = MMT_GPU,
+                                   .subgroups = subgroups };
+    struct mmt_config config;
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_config_parse(words, &config, &err), err);
+    const char *why = mmt_config_check_device(&config, &variant, &caps);
+    return why ? why : "";
+}
+
+/* Subgroups that the device has, of which a block has whole ones, with threads that share
+ * an element: neighbours where the long operand lies along k, else THREADS_LONG apart. */
+static void test_subgroups(void)
+{
+#define SKINNY                                                                           \
+    "skinny SHORT=either THREAD_TILE_SHORT=1 THREAD_TILE_LONG=4 THREAD_TILE_K=4 "        \
+    "VECTOR=4 TILE_K=512 MIN_BLOCKS=1 "
+    const char *const words = SKINNY "THREADS_LONG=16 THREADS_K=8 SUBGROUP=16";
+    CHECK_EQ_STR(why_not(words, 1, 8 | 16), "");
+    CHECK(strstr(why_not(words, 2, 8 | 16), "no two threads along k"));
+    CHECK_EQ_STR(why_not(SKINNY "THREADS_LONG=8 THREADS_K=8 SUBGROUP=16", 2, 16), "");
+    CHECK(strstr(why_not(words, 1, 8 | 32), "no subgroups of SUBGROUP threads"));
+    CHECK(strstr(why_not(words, 1, 0), "no subgroups of SUBGROUP threads"));
+    CHECK(strstr(why_not(SKINNY "THREADS_LONG=4 THREADS_K=8 SUBGROUP=64", 1, 64),
+                 "no whole number"));
+    CHECK(strstr(why_not(SKINNY "THREADS_LONG=32 THREADS_K=1 SUBGROUP=16", 1, 16),
+                 "no two threads along k"));
+#undef SKINNY
+}
+
 static struct mmt_caps large_gpu(void)
 {
     return (struct mmt_caps){ .dialect = MMT_CUDA_CXX,
@@ -565,6 +601,7 @@ int main(void)
 {
     test_bind();
     test_resolve();
+    test_subgroups();
     test_resolve_splits();
     test_resolve_threads();
     test_threads_suit();

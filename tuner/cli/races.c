@@ -137,7 +137,7 @@ int mmt_verb_races(int argc, char **argv)
     }
     fflush(stdout);
     if (status || !served)
-        fprintf(stderr, "%s\n", status ? err.text : "it serves no small problem");
+        fprintf(stderr, "%s\n", status ? err.text : "no small problem is served there");
     _exit(status || !served ? MMT_EXIT_FAILED : MMT_EXIT_DONE);
 }
 

@@ -28,6 +28,24 @@ float fmaf(float, float, float);
 
 static void emulate_nothing(void *const brought[32]) {}
 
+/* Lane l gets what lane l ^ lanes brought. */
+template <class T> struct emulated_shuffle {
+    T brought, got;
+    int lanes;
+};
+template <class T> void emulate_all_shuffle(void *const shuffles[32])
+{
+    emulated_shuffle<T> *const *lane = (emulated_shuffle<T> *const *) shuffles;
+    for (int l = 0; l < 32; l++)
+        lane[l]->got = lane[l ^ lane[l]->lanes]->brought;
+}
+template <class T> T __shfl_xor_sync(unsigned mask, T x, int lanes)
+{
+    emulated_shuffle<T> mine = { x, x, lanes };
+    emulate_warp(emulate_all_shuffle<T>, &mine);
+    return mine.got;
+}
+
 static inline int min(int a, int b)
 {
     return a < b ? a : b;

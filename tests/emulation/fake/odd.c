@@ -6,7 +6,9 @@
  *   lazy        what is written is not seen by other queues before its own is finished
  *   twins       every device is there twice
  *   wasteful    devices are GPUs, and kernels with more than 1 KiB of local memory are
- *               refused when they are launched */
+ *               refused when they are launched
+ *   grouped     devices tell subgroups of 8, 12 and 32 threads */
+#include <CL/cl_ext.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -125,6 +127,32 @@ static cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info what,
     return code;
 }
 
+/* `bytes` of an answer. */
+static cl_int give(const void *from, size_t bytes, size_t size, void *value,
+                   size_t *size_out)
+{
+    if (value && size < bytes)
+        return CL_INVALID_VALUE;
+    if (value)
+        memcpy(value, from, bytes);
+    if (size_out)
+        *size_out = bytes;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL grouped_info(cl_device_id device, cl_device_info what,
+                                       size_t size, void *value, size_t *size_out)
+{
+    static const char extensions[] = "cl_khr_fp64 cl_khr_subgroup_shuffle "
+                                     "cl_intel_required_subgroup_size";
+    static const size_t sizes[] = { 8, 12, 32 };
+    if (what == CL_DEVICE_EXTENSIONS)
+        return give(extensions, sizeof extensions, size, value, size_out);
+    if (what == CL_DEVICE_SUB_GROUP_SIZES_INTEL)
+        return give(sizes, sizeof sizes, size, value, size_out);
+    return below->clGetDeviceInfo(device, what, size, value, size_out);
+}
+
 /* ---- launches -------------------------------------------------------------------- */
 
 static cl_int CL_API_CALL launch(cl_command_queue queue, cl_kernel kernel,
@@ -159,6 +187,8 @@ static void set_functions(void)
         ours.clGetDeviceIDs = device_ids;
     if (is_odd("wasteful"))
         ours.clGetDeviceInfo = device_info;
+    if (is_odd("grouped"))
+        ours.clGetDeviceInfo = grouped_info;
     if (is_odd("wasteful") || is_odd("lazy"))
         ours.clEnqueueNDRangeKernel = launch;
 }
