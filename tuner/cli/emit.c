@@ -92,7 +92,8 @@ static struct mmt_caps any_device(const struct request *request)
                               .kind = request->kind,
                               .architecture = "sm_90a",
                               .sm = 90,
-                              .f64 = true };
+                              .f64 = true,
+                              .subgroups = ~0u };
 }
 
 static mmt_status read_configuration(const char *words, struct request *request,
