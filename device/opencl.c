@@ -430,7 +430,7 @@ cl_device_id mmt_opencl_device_id(const mmt_device *device)
 static void compiler_key(const mmt_device *device, struct mmt_text *key)
 {
     mmt_text_addf(key, "opencl c\n%s", mmt_text_string(&mmt_opencl_of(device)->key));
-    mmt_opencl_add_options(&device->caps, key);
+    mmt_opencl_add_options(mmt_opencl_of(device)->id, &device->caps, key);
     mmt_text_add(key, "\n");
 }
 

@@ -222,6 +222,24 @@ static void fill_by_kind(cl_device_id id, struct mmt_caps *caps)
     }
 }
 
+/* Of the versions that a device must take, the first one that names integer dot products.
+ * Intel's compiler has headers of it that want images (ocloc 22.43, pvc). */
+static bool takes_opencl_c_3(cl_device_id id)
+{
+    char version[64];
+    mmt_opencl_device_text(id, CL_DEVICE_VERSION, version, sizeof(version));
+    return !strncmp(version, "OpenCL 3", 8) && get_uint(id, CL_DEVICE_IMAGE_SUPPORT) &&
+           has_extension(id, "cl_khr_integer_dot_product");
+}
+
+void mmt_opencl_add_options(cl_device_id id, const struct mmt_caps *caps,
+                            struct mmt_text *options)
+{
+    mmt_text_addf(options, "-cl-std=%s", takes_opencl_c_3(id) ? "CL3.0" : "CL1.2");
+    if (caps->sm)
+        mmt_text_addf(options, " -D__CUDA_ARCH__=%d0", caps->sm);
+}
+
 /* Those that a kernel may ask for. */
 static unsigned required_subgroups(cl_device_id id)
 {
@@ -237,16 +255,16 @@ static unsigned required_subgroups(cl_device_id id)
 
 /* NVIDIA's compiler takes the instruction in PTX. Where no kernel may ask for a size, it
  * must be the device's only one. */
-static unsigned find_subgroups(cl_device_id id, unsigned warp)
+static unsigned find_subgroups(cl_device_id id, const struct mmt_caps *caps)
 {
-    if (has_extension(id, "cl_nv_compiler_options"))
-        return warp;
+    if (caps->sm)
+        return caps->warp;
     if (!has_extension(id, "cl_khr_subgroup_shuffle") &&
         !has_extension(id, "cl_intel_subgroups"))
         return 0;
     if (has_extension(id, "cl_intel_required_subgroup_size"))
         return required_subgroups(id);
-    return has_extension(id, "cl_amd_device_attribute_query") ? warp : 0;
+    return has_extension(id, "cl_amd_device_attribute_query") ? caps->warp : 0;
 }
 
 void mmt_opencl_caps(cl_device_id id, struct mmt_caps *caps)
@@ -260,7 +278,7 @@ void mmt_opencl_caps(cl_device_id id, struct mmt_caps *caps)
     fill_block(id, caps);
     caps->shared = get_ulong(id, CL_DEVICE_LOCAL_MEM_SIZE);
     fill_by_kind(id, caps);
-    caps->subgroups = find_subgroups(id, caps->warp);
+    caps->subgroups = find_subgroups(id, caps);
     caps->f64 = has_f64(id);
     caps->sms = get_uint(id, CL_DEVICE_MAX_COMPUTE_UNITS);
     caps->cache = get_ulong(id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);

@@ -34,6 +34,11 @@ const char *mmt_opencl_error_name(cl_int code);
 
 void mmt_opencl_caps(cl_device_id id, struct mmt_caps *caps);
 
+/* How every text is compiled: IEEE arithmetic, a * b + c may become one fused operation.
+ * On NVIDIA's cards texts know by __CUDA_ARCH__ which PTX they may hold, as in CUDA C++. */
+void mmt_opencl_add_options(cl_device_id id, const struct mmt_caps *caps,
+                            struct mmt_text *options);
+
 /* Adds what of platform, device and driver decides a binary. */
 void mmt_opencl_add_key(cl_device_id id, struct mmt_text *key);
 
@@ -43,10 +48,6 @@ void mmt_opencl_platform_text(cl_platform_id platform, cl_platform_info what, ch
                               size_t size);
 
 /* ---- opencl_program.c: text to binary to program --------------------------------- */
-
-/* How every text is compiled: IEEE arithmetic, a * b + c may become one fused operation.
- * On NVIDIA's cards texts know by __CUDA_ARCH__ which PTX they may hold, as in CUDA C++. */
-void mmt_opencl_add_options(const struct mmt_caps *caps, struct mmt_text *options);
 
 struct opencl_module {
     struct mmt_module base;

@@ -6,13 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void mmt_opencl_add_options(const struct mmt_caps *caps, struct mmt_text *options)
-{
-    mmt_text_add(options, "-cl-std=CL1.2");
-    if (caps->sm)
-        mmt_text_addf(options, " -D__CUDA_ARCH__=%d0", caps->sm);
-}
-
 /* What we hand out as a binary is one of these tags and the rest: the platform's binary,
  * or the text for a platform that gives none. */
 static const char binary_tag[] = "mmtune: OpenCL binary\n";
@@ -138,7 +131,7 @@ static mmt_status build(struct opencl_device *device, const char *source, size_t
     if (!program)
         return mmt_opencl_fail(err, code, "clCreateProgramWithSource");
     struct mmt_text options = { 0 };
-    mmt_opencl_add_options(&device->base.caps, &options);
+    mmt_opencl_add_options(device->id, &device->base.caps, &options);
     code = clBuildProgram(program, 1, &device->id, mmt_text_string(&options), NULL, NULL);
     mmt_text_finish(&options);
     *log = build_log(program, device->id);

@@ -59,6 +59,9 @@ typedef float2 real2;
 typedef float4 real4;
 #define MULTIPLY_ADD(a, b, c) fmaf(a, b, c)
 #endif
+#if defined(TYPE_I8) && __CUDA_ARCH__ >= 610 // c and the products of four bytes of a and of b
+#define DOT4(a, b, c) ((real) __dp4a((int) (a), (int) (b), (int) (c)))
+#endif
 typedef long long wide;      // offsets in elements: a matrix may have more than 2^31
 #define FLOAT_OF_BITS(x) __uint_as_float(x)
 #define BITS_OF_FLOAT(x) __float_as_uint(x)

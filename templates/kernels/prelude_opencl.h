@@ -53,6 +53,16 @@ typedef float4 real4;
 #define MULTIPLY_ADD(a, b, c) mad(a, b, c)
 #endif
 #endif
+#if defined(TYPE_I8) && defined(__opencl_c_integer_dot_product_input_4x8bit_packed)
+#define DOT4(a, b, c) ((c) + (real) dot_4x8packed_ss_int(a, b)) // products of four bytes each
+#elif defined(TYPE_I8) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 610
+DEVICE_FN uint dot4(uint a, uint b, uint c)
+{
+    asm("dp4a.s32.s32 %0, %1, %2, %0;" : "+r"(c) : "r"(a), "r"(b));
+    return c;
+}
+#define DOT4(a, b, c) dot4(a, b, c)
+#endif
 typedef long wide;           // offsets in elements: a matrix may have more than 2^31
 #define FLOAT_OF_BITS(x) as_float((uint) (x))
 #define BITS_OF_FLOAT(x) as_uint((float) (x))
@@ -83,18 +93,17 @@ DEVICE_FN ushort round_to_f16(float x)
 #define SUBGROUP_SIZE(threads) // there is but one
 #endif
 #if defined(cl_khr_subgroup_shuffle)
-#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable
 #define SHUFFLE_XOR(x, lanes) sub_group_shuffle_xor(x, (uint) (lanes))
 #elif defined(cl_intel_subgroups)
-#pragma OPENCL EXTENSION cl_intel_subgroups : enable
 #define SHUFFLE_XOR(x, lanes) intel_sub_group_shuffle_xor(x, (uint) (lanes))
-#elif defined(cl_nv_compiler_options)
+#elif defined(__CUDA_ARCH__)
 DEVICE_FN real shuffle_xor(real x, uint lanes)
 {
     uint *words = (uint *) &x;
     UNROLL
     for (int i = 0; i < (int) (sizeof(real) / sizeof(uint)); i++)
-        asm volatile("shfl.sync.bfly.b32 %0, %0, %1, 31, 0xffffffff;" : "+r"(words[i]) : "r"(lanes));
+        asm volatile("shfl.sync.bfly.b32 %0, %0, %1, 31, 0xffffffff;"
+                     : "+r"(words[i]) : "r"(lanes));
     return x;
 }
 #define SHUFFLE_XOR(x, lanes) shuffle_xor(x, lanes)

@@ -20,7 +20,8 @@
 // neighbouring threads are neighbours along k; or across it, and then they are neighbours
 // along the long side. A thread's piece of it is multiplied slice by slice, and each
 // slice makes room for the same one of the next piece: memory always has a request. Elements
-// of 16 and 8 bits become real numbers as they are multiplied, and as they are staged.
+// of 16 and 8 bits become real numbers as they are multiplied, and as they are staged; but bytes
+// that lie along k in both operands are multiplied four at a time, where the device can.
 //
 // Launch: mmt_gemm, grid (long tiles x short tiles, splits of k that are not empty, batch);
 //         add_parts, grid (ceil(m*n * sharers / ADD_THREADS), 1, batch), where k has several,
@@ -129,10 +130,23 @@
 #define EXCHANGED (THREADS_K > 1 ? MOST_KEPT * THREADS : 0)
 #define POOL      (STAGED > EXCHANGED ? STAGED : EXCHANGED)
 
+// What is staged: real numbers, or elements that are multiplied four at a time.
+#if defined(DOT4) && ALIGNED && ALONG_K && SHORT_ALONG_K && VECTOR == 4
+#define DOTS 1
+typedef element staged_element;
+#define TO_STAGED(x)         (x)
+#define FOUR(space, from)    (*(const space unsigned int *) (from))
+#define LOAD_WIDE(to, from)  (*(unsigned int *) (to) = FOUR(GLOBAL, from))
+#else
+#define DOTS 0
+typedef real staged_element;
+#define TO_STAGED(x)         to_real(x)
+#define LOAD_WIDE(to, from)  PASTE(LOAD, WIDE)(GLOBAL, element, to, from)
+#endif
+
 #define PASTE_(a, b)                 a##b
 #define PASTE(a, b)                  PASTE_(a, b)
 #define LOAD1(space, type, to, from) (*(to) = *(from))
-#define LOAD_WIDE(to, from)          PASTE(LOAD, WIDE)(GLOBAL, element, to, from)
 #define LOAD_STAGED(to, from)        PASTE(LOAD, WIDE_K)(SHARED_PTR, real, to, from)
 
 #if THREAD_TILE_K % VECTOR || (!ALONG_K && THREAD_TILE_LONG % VECTOR)
@@ -213,7 +227,7 @@ DEVICE_FN void load(element *piece, int slice, const GLOBAL element *x, int ld, 
 
 // Copy the short operand's next steps, of which `depth` exist; the others are 0. Loads go
 // out BATCH at a time; neighbouring threads are neighbours in memory.
-DEVICE_FN void stage(SHARED_PTR real *staged, const GLOBAL element *x, int ld, int width,
+DEVICE_FN void stage(SHARED_PTR staged_element *staged, const GLOBAL element *x, int ld, int width,
                      int depth)
 {
     const int steps = depth >= TILE_K ? TILE_K : (depth - 1) / GRAIN * GRAIN + GRAIN;
@@ -231,15 +245,24 @@ DEVICE_FN void stage(SHARED_PTR real *staged, const GLOBAL element *x, int ld, i
         for (int i = 0; i < BATCH; i++)
             if (first + i * THREADS < THREAD_TILE_SHORT * steps)
                 staged[SHORT_OF(first + i * THREADS) * LINE + K_OF(first + i * THREADS)] =
-                    to_real(batch[i]);
+                    TO_STAGED(batch[i]);
     }
 }
 
 // Add a slice's products with the staged columns to the thread's sums. Only here are its
 // elements looked at, and converted once for all columns.
 DEVICE_FN void multiply(real *acc, const element *piece, int slice,
-                        const SHARED_PTR real *staged)
+                        const SHARED_PTR staged_element *staged)
 {
+#if DOTS
+    UNROLL
+    for (int s = 0; s < THREAD_TILE_SHORT; s++) {
+        const unsigned int x = FOUR(SHARED_PTR, staged + s * LINE + K_AT(THREAD_K, slice));
+        UNROLL
+        for (int i = 0; i < THREAD_TILE_LONG; i++)
+            acc[ACC_AT(i, s)] = DOT4(FOUR(, piece + PIECE_AT(i, slice)), x, acc[ACC_AT(i, s)]);
+    }
+#else
 #if IS_CONVERTED
     real own[PIECE];
     UNROLL
@@ -261,6 +284,7 @@ DEVICE_FN void multiply(real *acc, const element *piece, int slice,
                 acc[ACC_AT(i, s)] = MULTIPLY_ADD(own[PIECE_AT(i, slice + e)], x[e],
                                                  acc[ACC_AT(i, s)]);
     }
+#endif
 }
 
 // Hand over accumulators to the thread `lanes` away, and take its in their place.
@@ -331,6 +355,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
               GLOBAL real *workspace, wide workspace_start)
 {
     SHARED_POOL(real, pool, POOL);
+    SHARED_PTR staged_element *const staged = (SHARED_PTR staged_element *) pool;
     const bool rows_short = SHORT == 2 ? m <= n : SHORT == 0;
     const int length = rows_short ? n : m, width = rows_short ? m : n;
     const int tiles = width > THREAD_TILE_SHORT ? (width - 1) / THREAD_TILE_SHORT + 1 : 1;
@@ -338,7 +363,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     const int tile_long = begin_inside(own_long, length);
     const int tile_short = tiles > 1 ? BLOCK_X % tiles * THREAD_TILE_SHORT : 0;
     real acc[ACCUMULATORS] = { 0 };
-    element piece[PIECE];
+    element piece[PIECE] __attribute__((aligned(8)));
 
     PDL_TRIGGER();
     PDL_WAIT();
@@ -367,7 +392,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         load(piece, slice, x, ld_long, length - tile_long, depth);
     for (int left = depth; left > 0; left -= TILE_K) {
         BARRIER();
-        stage(pool, y, ld_short, width - tile_short, left);
+        stage(staged, y, ld_short, width - tile_short, left);
         BARRIER();
         y += TILE_K * step_short;
         NO_UNROLL
@@ -376,7 +401,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
             x += STEP_K * step_long;
             UNROLL
             for (int slice = 0; slice < THREAD_TILE_K; slice += WIDE_K) {
-                multiply(acc, piece, slice, pool + p);
+                multiply(acc, piece, slice, staged + p);
                 if (beyond > 0)
                     load(piece, slice, x, ld_long, length - tile_long, beyond);
             }

@@ -46,6 +46,14 @@ template <class T> T __shfl_xor_sync(unsigned mask, T x, int lanes)
     return mine.got;
 }
 
+static inline int __dp4a(int a, int b, int c)
+{
+    unsigned sum = c;
+    for (int i = 0; i < 32; i += 8)
+        sum += (unsigned) ((signed char) (a >> i) * (signed char) (b >> i));
+    return (int) sum;
+}
+
 static inline int min(int a, int b)
 {
     return a < b ? a : b;
