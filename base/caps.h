@@ -38,6 +38,7 @@ struct mmt_caps {
     unsigned warp;         /* threads that run in step; 1 on a CPU */
     unsigned subgroups;    /* sizes of subgroups that shuffle, powers of two, added up: a
                             * kernel may ask for any of them; 0: none */
+    unsigned dpas;         /* the one of them that multiplies matrices; 0: none does */
     unsigned vector_bytes; /* native vector width of a CPU device, bytes */
     size_t cache;          /* last-level cache, bytes */
     size_t memory;         /* device memory, bytes */

@@ -279,6 +279,8 @@ void mmt_opencl_caps(cl_device_id id, struct mmt_caps *caps)
     caps->shared = get_ulong(id, CL_DEVICE_LOCAL_MEM_SIZE);
     fill_by_kind(id, caps);
     caps->subgroups = find_subgroups(id, caps);
+    if (has_extension(id, "cl_intel_subgroup_matrix_multiply_accumulate"))
+        caps->dpas = caps->subgroups & -caps->subgroups; /* the least of them */
     caps->f64 = has_f64(id);
     caps->sms = get_uint(id, CL_DEVICE_MAX_COMPUTE_UNITS);
     caps->cache = get_ulong(id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);

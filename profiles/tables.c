@@ -68,6 +68,7 @@ static const struct mmt_field limits[] = {
     ROW(UNSIGNED, "sms", sms),
     ROW(UNSIGNED, "warp", warp),
     ROW(UNSIGNED, "subgroups", subgroups, MAY_LACK),
+    ROW(UNSIGNED, "dpas", dpas, MAY_LACK),
     ROW(UNSIGNED, "vector_bytes", vector_bytes),
     ROW(SIZE, "cache_bytes", cache),
     ROW(SIZE, "memory_bytes", memory),

@@ -27,7 +27,8 @@
     T(jacobi3d)                                                                          \
     T(syrk)                                                                              \
     T(mma_bf16x3)                                                                        \
-    T(dots)
+    T(dots)                                                                              \
+    T(dpas)
 
 #define DECLARE(name) extern const struct mmt_template mmt_template_##name;
 #define ADDRESS(name) &mmt_template_##name,

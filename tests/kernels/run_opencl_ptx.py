@@ -17,6 +17,8 @@ KERNELS = [(f"mma {TILE} SPLIT_K=2{promote}", of_type, arch) for of_type, promot
            (("f16", "", (75, 80)), ("i8", "", (75, 80)), ("bf16", "", (80,)), ("tf32", "", (80,)),
             ("f8e4m3", " PROMOTE=4", (90,)), ("f8e5m2", " PROMOTE=4", (90,))) for arch in archs]
 KERNELS += [(f"mma_bf16x3 {TILE} SPLIT_K=2", "f32", 80)]
+SKINNY = ("skinny THREAD_TILE_SHORT=2 THREAD_TILE_LONG=4 THREAD_TILE_K=4 THREADS_LONG=8 THREADS_K=8 TILE_K=64 "
+          "SUBGROUP=32 VECTOR=")
 
 HALVES = """float vload_half(size_t, const half *);
 void vstore_half_rte(float, size_t, half *);
@@ -33,6 +35,18 @@ def ptx_of(text, arch):
         input=HALVES + text, capture_output=True, text=True)
 
 
+def emitted(kernel, of_type, pair, *options):
+    return subprocess.run([MMTUNE, "emit", kernel, "-t", of_type, "-x", pair, "--dialect", "opencl",
+                           *options], check=True, capture_output=True, text=True).stdout
+
+
+def compiled(name, text, arch):
+    made = ptx_of(text, arch)
+    if made.returncode:
+        sys.exit(f"{name}: {made.stderr}")
+    return made.stdout
+
+
 if not CLANG or ptx_of("__kernel void f(__global int *x) { x[0] = 1; }", 75).returncode:
     print("skipped: there is no clang here that compiles OpenCL for NVIDIA's cards")
     sys.exit(77)
@@ -40,14 +54,18 @@ checked = 0
 for (kernel, of_type, arch), pair, unaligned in itertools.product(
         KERNELS, ("nn", "tt"), ([], ["--unaligned"])):
     name = f"{kernel} {of_type} {pair} sm_{arch} {' '.join(unaligned)}"
-    text = subprocess.run([MMTUNE, "emit", kernel, "-t", of_type, "-x", pair, "--dialect", "opencl",
-                           "--bias", "row", "--activation", "relu", *unaligned],
-                          check=True, capture_output=True, text=True).stdout
-    made = ptx_of(text, arch)
-    if made.returncode:
-        sys.exit(f"{name}: {made.stderr}")
-    copies = "cp.async" in made.stdout
-    if "mma.sync" not in made.stdout or (copies if arch < 80 else not copies and not unaligned):
+    ptx = compiled(name, emitted(kernel, of_type, pair, "--bias", "row", "--activation", "relu",
+                                 *unaligned), arch)
+    copies = "cp.async" in ptx
+    if "mma.sync" not in ptx or (copies if arch < 80 else not copies and not unaligned):
+        sys.exit(f"{name}: the PTX has other instructions than it should")
+    checked += 1
+for of_type, pair, arch in itertools.product(("f32", "f64", "i8"), ("nn", "nt"), (60, 75)):
+    name = f"skinny {of_type} {pair} sm_{arch}"
+    kernel = SKINNY + ("2" if of_type == "f64" else "4")
+    ptx = compiled(name, emitted(kernel, of_type, pair, "--kind", "gpu"), arch)
+    fours = of_type == "i8" and pair == "nt" and arch > 60
+    if "shfl.sync.bfly" not in ptx or ("dp4a" in ptx) != fours:
         sys.exit(f"{name}: the PTX has other instructions than it should")
     checked += 1
 print(f"{checked} texts compile")

@@ -1,5 +1,5 @@
-/* The tensor-core products of `mma` and `dmma`, `simt`'s of such types, and the shuffles
- * of `skinny`, on the host, a block's threads taking turns: every type on each
+/* The tensor-core products of `mma` and `dmma`, `simt`'s of such types, the shuffles of
+ * `skinny` and Intel's matrix units of `dpas`, on the host, a block's threads taking turns: every type on each
  * generation of cards that multiplies it otherwise, all transposes, both specialisations,
  * odd sizes, split-K, the whole epilogue. Data are whole numbers, so results must be
  * exact. Faults planted into the source must be found.
@@ -549,6 +549,35 @@ static void check_many_blocks(void)
     mmt_device_close(device);
 }
 
+/* ---- OpenCL's matrix units ---------------------------------------------------------- */
+
+static void check_dpas(void)
+{
+    static const struct {
+        int subgroup;
+        const char *configuration;
+    } kernels[] = {
+        { 8, "dpas TILE_M=32 TILE_N=32 SUBGROUPS_M=2 SUBGROUPS_N=4 SUBGROUP=8" },
+        { 16, "dpas TILE_M=64 TILE_N=32 SUBGROUPS_M=4 SUBGROUPS_N=1 SUBGROUP=16" },
+    };
+    static const mmt_type types[] = { MMT_BF16, MMT_F16, MMT_I8 };
+    mmt_error err = { 0 };
+    mmt_device *device = emulate_open(70, &err);
+
+    if (!CHECK(device != NULL))
+        return;
+    device->caps.dialect = MMT_OPENCL_C;
+    for (int i = 0; i < COUNT(kernels) * COUNT(types) * 4; i++) {
+        const struct mmt_variant variant = variant_at(types[i / 4 % COUNT(types)], i % 4);
+        const int turn = i / 4 / COUNT(types);
+        device->caps.subgroups = device->caps.dpas = (unsigned) kernels[turn].subgroup;
+        if (!is_left_out(&variant))
+            CHECK_EQ_INT(
+                count_wrong(device, kernels[turn].configuration, &variant, true), 0);
+    }
+    mmt_device_close(device);
+}
+
 /* ---- threads that add up by shuffles ----------------------------------------------- */
 
 /* Those that are near; along k all of them, or those of one subgroup. */
@@ -601,5 +630,6 @@ int main(int argc, char **argv)
     check_default();
     check_many_blocks();
     check_subgroups();
+    check_dpas();
     return test_end("emulate");
 }

@@ -30,6 +30,7 @@ static TEST_UNUSED const struct mmt_caps full_caps = {
     .sms = 132,
     .warp = 33,
     .subgroups = 24,
+    .dpas = 8,
     .vector_bytes = 64,
     .cache = 62914560,
     .memory = (size_t) 150 << 30,

@@ -93,7 +93,8 @@ static struct mmt_caps any_device(const struct request *request)
                               .architecture = "sm_90a",
                               .sm = 90,
                               .f64 = true,
-                              .subgroups = ~0u };
+                              .subgroups = ~0u,
+                              .dpas = ~0u };
 }
 
 static mmt_status read_configuration(const char *words, struct request *request,

@@ -59,12 +59,18 @@ static void add_planted(struct mmt_text *to, const char *text)
 /* What the host's compiler is given. */
 static void change_text(const char *source, struct mmt_text *out)
 {
-    struct mmt_text one = { 0 }, both = { 0 };
-    add_without(&one, source, "ptx.h");
-    add_without(&both, mmt_text_string(&one), "hopper.h");
-    add_planted(out, mmt_text_string(&both));
-    mmt_text_finish(&one);
-    mmt_text_finish(&both);
+    static const char *const ours[] = { "ptx.h", "hopper.h", "dpas.h",
+                                        "prelude_opencl.h" };
+    struct mmt_text text = { 0 };
+    mmt_text_add(&text, source);
+    for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++) {
+        struct mmt_text changed = { 0 };
+        add_without(&changed, mmt_text_string(&text), ours[i]);
+        mmt_text_finish(&text);
+        text = changed;
+    }
+    add_planted(out, mmt_text_string(&text));
+    mmt_text_finish(&text);
 }
 
 /* ---- libraries ------------------------------------------------------------------- */

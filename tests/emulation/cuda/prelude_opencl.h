@@ -1,0 +1,2 @@
+/* For OpenCL texts on the host: their words are CUDA's, too. */
+#include "../../../templates/kernels/prelude_cuda.h"
