@@ -202,7 +202,8 @@ static void fill_nvidia(cl_device_id id, struct mmt_caps *caps)
     const struct mmt_card *card = mmt_find_card(caps->sm);
     caps->registers_per_thread = mmt_registers_per_thread(caps->sm);
     caps->registers_per_sm = caps->registers;
-    caps->shared_per_sm = caps->shared; /* the driver's split with L1: one large block's */
+    caps->shared_per_sm =
+        caps->shared; /* the driver's split with L1: one large block's */
     caps->threads_per_sm = card->threads_per_sm;
     caps->blocks_per_sm = card->blocks_per_sm;
 }

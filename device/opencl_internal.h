@@ -35,7 +35,8 @@ const char *mmt_opencl_error_name(cl_int code);
 void mmt_opencl_caps(cl_device_id id, struct mmt_caps *caps);
 
 /* How every text is compiled: IEEE arithmetic, a * b + c may become one fused operation.
- * On NVIDIA's cards texts know by __CUDA_ARCH__ which PTX they may hold, as in CUDA C++. */
+ * On NVIDIA's cards texts know by __CUDA_ARCH__ which PTX they may hold, as in CUDA C++.
+ */
 void mmt_opencl_add_options(cl_device_id id, const struct mmt_caps *caps,
                             struct mmt_text *options);
 

@@ -3,7 +3,9 @@
 
 enum { TILE_M, TILE_N, SUBGROUPS_M, SUBGROUPS_N, SUBGROUP, NUM_KNOBS };
 
-enum { ROWS = 8 }; /* of a block of the instruction; its columns are a subgroup's threads */
+enum {
+    ROWS = 8
+}; /* of a block of the instruction; its columns are a subgroup's threads */
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
     [TILE_M] = MMT_KNOB("TILE_M", "rows of C per block", 8, 16, 32, 64, 128, 256),
@@ -14,9 +16,10 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 };
 
 static const int seeds[][MMT_MAX_KNOBS] = {
-    { 128, 128, 4, 4, 16 }, { 128, 64, 4, 4, 8 }, { 64, 64, 2, 2, 16 }, { 64, 32, 2, 2, 8 },
-    { 32, 32, 2, 2, 16 },   { 32, 32, 2, 2, 8 },  { 8, 64, 1, 4, 16 },  { 8, 64, 1, 4, 8 },
-    { 8, 16, 1, 1, 16 },    { 8, 8, 1, 1, 8 },
+    { 128, 128, 4, 4, 16 }, { 128, 64, 4, 4, 8 }, { 64, 64, 2, 2, 16 },
+    { 64, 32, 2, 2, 8 },    { 32, 32, 2, 2, 16 }, { 32, 32, 2, 2, 8 },
+    { 8, 64, 1, 4, 16 },    { 8, 64, 1, 4, 8 },   { 8, 16, 1, 1, 16 },
+    { 8, 8, 1, 1, 8 },
 };
 
 static int threads(const int *v)

@@ -1,8 +1,8 @@
 /* The tensor-core products of `mma` and `dmma`, `simt`'s of such types, the shuffles of
- * `skinny` and Intel's matrix units of `dpas`, on the host, a block's threads taking turns: every type on each
- * generation of cards that multiplies it otherwise, all transposes, both specialisations,
- * odd sizes, split-K, the whole epilogue. Data are whole numbers, so results must be
- * exact. Faults planted into the source must be found.
+ * `skinny` and Intel's matrix units of `dpas`, on the host, a block's threads taking
+ * turns: every type on each generation of cards that multiplies it otherwise, all
+ * transposes, both specialisations, odd sizes, split-K, the whole epilogue. Data are
+ * whole numbers, so results must be exact. Faults planted into the source must be found.
  *
  *     test_emulate [--sample]
  *     test_emulate SM CONFIGURATION      one of any CUDA template, all types
@@ -549,7 +549,8 @@ static void check_many_blocks(void)
     mmt_device_close(device);
 }
 
-/* ---- OpenCL's matrix units ---------------------------------------------------------- */
+/* ---- OpenCL's matrix units ----------------------------------------------------------
+ */
 
 static void check_dpas(void)
 {
@@ -572,8 +573,8 @@ static void check_dpas(void)
         const int turn = i / 4 / COUNT(types);
         device->caps.subgroups = device->caps.dpas = (unsigned) kernels[turn].subgroup;
         if (!is_left_out(&variant))
-            CHECK_EQ_INT(
-                count_wrong(device, kernels[turn].configuration, &variant, true), 0);
+            CHECK_EQ_INT(count_wrong(device, kernels[turn].configuration, &variant, true),
+                         0);
     }
     mmt_device_close(device);
 }
