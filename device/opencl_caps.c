@@ -193,8 +193,11 @@ static void fill_block(cl_device_id id, struct mmt_caps *caps)
     }
 }
 
+/* The driver divides a multiprocessor's memory between L1 and shared memory so that one
+ * large block fits, with what it reserves of each block. */
 static void fill_nvidia(cl_device_id id, struct mmt_caps *caps)
 {
+    enum { RESERVED = 1024 };
     caps->warp = get_uint(id, CL_DEVICE_WARP_SIZE_NV);
     caps->registers = get_uint(id, CL_DEVICE_REGISTERS_PER_BLOCK_NV);
     caps->sm = (int) (10 * get_uint(id, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV) +
@@ -202,8 +205,7 @@ static void fill_nvidia(cl_device_id id, struct mmt_caps *caps)
     const struct mmt_card *card = mmt_find_card(caps->sm);
     caps->registers_per_thread = mmt_registers_per_thread(caps->sm);
     caps->registers_per_sm = caps->registers;
-    caps->shared_per_sm =
-        caps->shared; /* the driver's split with L1: one large block's */
+    caps->shared_per_sm = caps->shared + RESERVED;
     caps->threads_per_sm = card->threads_per_sm;
     caps->blocks_per_sm = card->blocks_per_sm;
 }

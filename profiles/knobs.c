@@ -81,7 +81,7 @@ static mmt_status read_knob(const struct mmt_place *at,
     snprintf(path, sizeof path, "%s.%s", at->path, knob->name);
     int scale;
     const json_t *value = find_member(at->value, template, knob, &scale);
-    if (!value && knob->num_values == 1) {
+    if (!value && (knob->num_values == 1 || knob->younger)) {
         *to = knob->values[0];
         return MMT_OK;
     }

@@ -31,10 +31,12 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [MIN_BLOCKS] = MMT_KNOB_AUTO(
         "MIN_BLOCKS", "least blocks on a multiprocessor; 0: as its registers serve best",
         0, 1, 2, 3, 4, 6, 8),
-    [SUBGROUP] = MMT_KNOB(
-        "SUBGROUP",
-        "threads of a subgroup that add up by shuffles; 0: through shared memory", 0, 8,
-        16, 32, 64),
+    [SUBGROUP] = { "SUBGROUP",
+                   "threads of a subgroup that add up by shuffles; 0: through shared "
+                   "memory",
+                   5,
+                   { 0, 8, 16, 32, 64 },
+                   .younger = true },
 };
 
 // clang-format off

@@ -24,6 +24,7 @@ struct mmt_knob {
     bool automatic;  /* its first value leaves it to the template's `resolve` */
     int launch_time; /* above 0: sources see no more than that, as a kernel argument has
                       * the value, so that one source serves all of these values */
+    bool younger;    /* than some profiles: an entry that lacks it has its first value */
 };
 
 #define MMT_COUNT_VALUES(...) (int) (sizeof((int[]){ __VA_ARGS__ }) / sizeof(int))
