@@ -187,7 +187,6 @@ static void check_printed(void)
     };
     const struct mmt_plot plot = { "a plot", 1, 2, { 0, -1 }, true, true, 3, "n, order" };
     char folder[] = "/tmp/mmtune-study-XXXXXX", path[64], text[8192] = "";
-    mmt_error err = { 0 };
     struct mmt_table table = mmt_table_start("", columns, 4);
     mmt_table_add(&table, (struct mmt_cell[]){ MMT_WORD("ours"), MMT_NUMBER(8),
                                                MMT_NUMBER(0.5), MMT_NUMBER(0.25) });

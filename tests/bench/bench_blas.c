@@ -31,14 +31,12 @@ static void must(bool held, const mmt_error *err)
 
 static void execute(const struct bench *bench)
 {
-    mmt_error err;
     must(!mmt_execute(bench->plan, &bench->args, NULL, &err), &err);
 }
 
 static void multiply_rows(const struct bench *bench, int64_t m)
 {
     const mmt_args *args = &bench->args;
-    mmt_error err;
     must(!mmt_gemm(bench->blas, MMT_F32, MMT_ROW_MAJOR, MMT_NO_TRANSPOSE,
                    MMT_NO_TRANSPOSE, m, SIZE, SIZE, 1, args->a, SIZE, args->b, SIZE, 0,
                    args->c, SIZE, NULL, &err),
@@ -53,7 +51,6 @@ static void multiply(const struct bench *bench)
 /* Nanoseconds a call of the host's time; the device's own is waited for outside. */
 static double turn(const struct bench *bench, void (*call)(const struct bench *))
 {
-    mmt_error err;
     const double begun = mmt_now();
     for (int i = 0; i < CALLS; i++)
         call(bench);
@@ -68,7 +65,6 @@ static void prepare(struct bench *bench, const char *name)
     const size_t bytes = sizeof(float) * SIZE * (SIZE + OTHERS);
     mmt_blas_options options = mmt_blas_defaults();
     mmt_plan_options plan = mmt_plan_defaults();
-    mmt_error err;
 
     plan.configuration = "naive";
     options.plan = &plan;

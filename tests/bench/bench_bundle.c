@@ -27,7 +27,6 @@ static double median(double *seconds, int count)
 static size_t read_file(const char *path, struct mmt_text *bundle)
 {
     struct mmt_bundle_header header = { 0 };
-    mmt_error err;
     CHECK_OK(mmt_file_read(path, (size_t) 1 << 30, bundle, &err), err);
     if (bundle->length >= sizeof header)
         memcpy(&header, bundle->data, sizeof header);
@@ -41,7 +40,6 @@ static size_t make(struct mmt_text *bundle)
                                           .transposes = MMT_NN | MMT_NT | MMT_TN | MMT_TT,
                                           .some_types = true };
     struct mmt_bundle_goals goals = { 0 };
-    mmt_error err;
     size_t kernels = 0;
     options.types[MMT_F32] = true;
     CHECK_OK(mmt_option_each("64x64x64,512x512x512,4096x4096x4096", &options.shapes,
@@ -61,13 +59,11 @@ static size_t make(struct mmt_text *bundle)
 static double time_loading(const struct mmt_text *bundle)
 {
     double seconds[LOADS];
-    mmt_error err;
     for (int i = 0; i < LOADS; i++) {
         const double before = mmt_now();
-        mmt_profile *profile = mmt_profile_parse(bundle->data, bundle->length, &err);
+        SCOPED_PROFILE *profile = mmt_profile_parse(bundle->data, bundle->length, &err);
         seconds[i] = mmt_now() - before;
         CHECK(profile);
-        mmt_profile_free(profile);
     }
     return median(seconds, LOADS);
 }
@@ -76,18 +72,16 @@ static double time_loading(const struct mmt_text *bundle)
 static double time_planning(const char *name, const struct mmt_text *bundle)
 {
     static double seconds[PLANS];
-    mmt_error err;
     mmt_device *device = mmt_device_open(name, &err);
     mmt_profile *profile = mmt_profile_parse(bundle->data, bundle->length, &err);
     for (int i = -7; i < PLANS; i++) {
         const mmt_problem problem =
             mmt_gemm_problem(MMT_F32, 256 + 64 * ((i + 7) % 7), 512, 512);
         const double before = mmt_now();
-        mmt_plan *plan = mmt_plan_create(device, profile, &problem, NULL, &err);
+        SCOPED_PLAN *plan = mmt_plan_create(device, profile, &problem, NULL, &err);
         if (i >= 0)
             seconds[i] = mmt_now() - before;
         CHECK(plan);
-        mmt_plan_free(plan);
     }
     mmt_profile_free(profile);
     mmt_device_close(device);
@@ -96,7 +90,7 @@ static double time_planning(const char *name, const struct mmt_text *bundle)
 
 int main(int argc, char **argv)
 {
-    struct mmt_text bundle = { 0 };
+    SCOPED_TEXT bundle = { 0 };
     const size_t kernels = argc > 2 ? read_file(argv[2], &bundle) : make(&bundle);
     const double loading = time_loading(&bundle),
                  planning = time_planning(argc > 2 ? argv[1] : "null", &bundle);
@@ -105,6 +99,5 @@ int main(int argc, char **argv)
     CHECK(kernels >= 100);
     CHECK(loading < 50e-3);
     CHECK(planning < 20e-6);
-    mmt_text_finish(&bundle);
     return test_end("bundle, timed");
 }

@@ -104,7 +104,6 @@ static void prepare_cuda(struct bench *bench)
     *(void **) &bench->launch_cuda = dlsym(library, "cuLaunchKernel");
 
     struct mmt_binary binary = { 0 };
-    mmt_error err;
     void *context;
     must(!retain(&context, 0) && !set(context), "the primary context");
     must(mmt_device_compile(bench->device, bench->source.data, &binary, &err) == MMT_OK,
@@ -179,14 +178,12 @@ static void prepare_opencl(struct bench *bench)
 
 static void execute(struct bench *bench)
 {
-    mmt_error err;
     must(mmt_execute(bench->plan, &bench->args, bench->queue, &err) == MMT_OK, err.text);
 }
 
 /* Nanoseconds a call of the host's time; the device's own is waited for outside. */
 static double turn(struct bench *bench, void (*call)(struct bench *))
 {
-    mmt_error err;
     double start = now();
     for (int i = 0; i < CALLS; i++)
         call(bench);
@@ -201,7 +198,6 @@ static void prepare(struct bench *bench, const char *name)
     mmt_problem asked = mmt_gemm_problem(MMT_F32, SIZE, SIZE, SIZE), problem;
     mmt_plan_options options = mmt_plan_defaults();
     struct mmt_launches launches;
-    mmt_error err;
     size_t bytes = sizeof(float) * SIZE * SIZE;
 
     options.configuration = "naive";

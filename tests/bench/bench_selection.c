@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "runtime/runtime.h"
+#include "tests/support/scoped.h"
 #include "tests/support/synthetic_device.h"
 
 enum { SHAPES = 800, TRIES = 20, CALLS = 4 };
@@ -47,7 +48,7 @@ int main(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
         mmt_error err = { 0 };
-        mmt_profile *profile = mmt_profile_load(argv[i], &err);
+        SCOPED_PROFILE *profile = mmt_profile_load(argv[i], &err);
         double mean = 0, worst = 0;
         if (!profile) {
             fprintf(stderr, "%s\n", err.text);
@@ -61,7 +62,6 @@ int main(int argc, char **argv)
         }
         printf("%s: a selection takes %.1f us in the mean of %d shapes, %.1f at worst\n",
                argv[i], 1e6 * mean, SHAPES, 1e6 * worst);
-        mmt_profile_free(profile);
     }
     return 0;
 }

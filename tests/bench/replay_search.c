@@ -188,7 +188,6 @@ static void replay(const struct space *space, const char *strategy, uint64_t see
                                      .values = values,
                                      .legal = legal,
                                      .ctx = (void *) (uintptr_t) space };
-    mmt_error err;
     struct mmt_search *search = mmt_search_create(strategy, &view, seed, NULL, 0, &err);
     double best = INFINITY;
     int index[MMT_SEARCH_MAX_KNOBS];

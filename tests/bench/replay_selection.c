@@ -53,7 +53,7 @@ struct tally {
 
 static struct mmt_caps h200(void)
 {
-    struct mmt_caps caps = synthetic_gpu();
+    struct mmt_caps caps = gpu_caps();
     caps.sm = 90;
     snprintf(caps.architecture, sizeof caps.architecture, "sm_90a");
     snprintf(caps.backend, sizeof caps.backend, "cuda");
@@ -64,7 +64,6 @@ static struct mmt_caps h200(void)
 
 static void add_kernel(struct recorded *r, const char *text)
 {
-    mmt_error err;
     if (CHECK_OK(mmt_config_parse(text, &r->kernels[r->num_kernels], &err), err))
         r->num_kernels++;
 }
@@ -72,7 +71,6 @@ static void add_kernel(struct recorded *r, const char *text)
 static void add_times(struct recorded *r, char *line)
 {
     char problem[128];
-    mmt_error err;
     const char *kind = strtok(line, " "), *transposes = strtok(NULL, " ");
     snprintf(problem, sizeof problem, "gemm %s %s %s", kind, transposes,
              strtok(NULL, " "));
@@ -102,7 +100,7 @@ static bool read_times(const char *path, struct recorded *r)
         else if (!strncmp(line, "times ", 6) && r->num_shapes < MOST_SHAPES)
             add_times(r, line + 6);
         else if (!strcmp(line, "device pocl"))
-            r->caps = synthetic_cpu(64);
+            r->caps = cpu_caps(64);
         else if (!strncmp(line, "fitted ", 7))
             r->fitted = atoi(line + 7);
         else if (!strncmp(line, "marks ", 6))
@@ -149,7 +147,6 @@ static struct mmt_profile *fit(const struct recorded *r, const int *order)
     static struct mmt_fit_sample samples[MOST_SHAPES * MOST_KERNELS];
     struct mmt_profile *profile = mmt_profile_create();
     size_t count = 0;
-    mmt_error err;
 
     profile->caps = r->caps;
     for (int at = 0; at < r->fitted; at++) {
@@ -168,7 +165,7 @@ static void print_regret(const struct recorded *r, int shape, double expected, i
                          int best)
 {
     const double took = r->seconds[shape][kernel], least = r->seconds[shape][best];
-    struct mmt_text text = { 0 };
+    SCOPED_TEXT text = { 0 };
     mmt_problem_print(&r->shapes[shape], &text);
     mmt_text_addf(&text, ": %.2f us, expected %.2f, %.2f of the best: ", took * 1e6,
                   expected * 1e6, took / least);
@@ -176,7 +173,6 @@ static void print_regret(const struct recorded *r, int shape, double expected, i
     mmt_text_add(&text, ", not ");
     mmt_config_print(&r->kernels[best], &text);
     printf("%s\n", mmt_text_string(&text));
-    mmt_text_finish(&text);
 }
 
 /* A kernel that was timed, by what is expected of it. */
@@ -230,13 +226,12 @@ static void split(const struct recorded *r, const struct options *o, struct tall
 {
     int order[MOST_SHAPES];
     shuffle(order, r->num_shapes);
-    struct mmt_profile *profile = fit(r, order);
+    SCOPED_PROFILE *profile = fit(r, order);
     const struct mmt_model *model = mmt_profile_model(profile, r->shapes->type);
     CHECK(model != NULL);
     tally->residual += model ? model->residual : 0;
     for (int at = r->fitted; at < r->num_shapes; at++)
         judge_shape(r, o, model, order[at], tally);
-    mmt_profile_free(profile);
 }
 
 /* ---- all splits ------------------------------------------------------------------ */

@@ -178,7 +178,6 @@ static double search(struct space *space, const char *strategy)
                                      .legal = space->landscape.legal,
                                      .ctx = space };
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        mmt_error err;
         struct mmt_search *s = mmt_search_create(strategy, &view, seed, NULL, 0, &err);
         double best = INFINITY;
         int index[MMT_SEARCH_MAX_KNOBS];

@@ -16,6 +16,7 @@
 
 #include "base/problem.h"
 #include "tests/support/near.h"
+#include "tests/support/scoped.h"
 #include "tuner/verify/number.h"
 
 /* FFMA in the order of k. */
@@ -100,7 +101,7 @@ static double *multiply(mmt_device *device, const mmt_problem *p, const void *a,
     mmt_error err = { 0 };
 
     options.configuration = configuration;
-    mmt_plan *plan = mmt_plan_create(device, NULL, p, &options, &err);
+    SCOPED_PLAN *plan = mmt_plan_create(device, NULL, p, &options, &err);
     check(err.status, &err);
     args.a = upload(device, a, (size_t) elements(p, false) * size);
     args.b = upload(device, b, (size_t) elements(p, true) * size);
@@ -117,7 +118,6 @@ static double *multiply(mmt_device *device, const mmt_problem *p, const void *a,
     mmt_buffer_free(device, args.b);
     mmt_buffer_free(device, args.c);
     mmt_buffer_free(device, args.workspace);
-    mmt_plan_free(plan);
     return numbers;
 }
 
@@ -251,14 +251,13 @@ static bool try_all(mmt_device *device, const mmt_problem *p, int kind,
 
 static mmt_problem read_problem(const char *word)
 {
-    struct mmt_text text = { 0 };
+    SCOPED_TEXT text = { 0 };
     mmt_problem p;
     mmt_error err = { 0 };
 
     mmt_text_addf(&text, strchr(word, ' ') ? "gemm %s" : "gemm f32 nn %s", word);
     check(mmt_problem_parse(mmt_text_string(&text), &p, &err), &err);
     check(mmt_problem_normalise(&p, &p, &err), &err);
-    mmt_text_finish(&text);
     return p;
 }
 

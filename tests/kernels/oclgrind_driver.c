@@ -20,6 +20,7 @@
 #include "device/device.h"
 #include "generator/generator.h"
 #include "tests/support/exact.h"
+#include "tests/support/scoped.h"
 #include "tests/kernels/oclgrind_faults.h"
 
 enum { VARIANTS = 4 * MMT_NUM_TYPES, DRAWS = 400000, CANDIDATES = 12, MAX_KEPT = 256 };
@@ -65,18 +66,11 @@ static mmt_status execute(struct driver *driver, const mmt_plan *plan, struct ke
 {
     const struct exact *data = &kept->data;
     const size_t workspace = mmt_plan_workspace(plan);
-    mmt_args args = mmt_args_defaults();
+    mmt_args args = exact_args(data);
     mmt_status status = MMT_OK;
 
     if (workspace)
         status = mmt_buffer_create(driver->device, workspace, &kept->workspace, err);
-    args.a = data->a.operand;
-    args.b = data->b.operand;
-    args.c = data->c.operand;
-    args.bias = data->bias.operand;
-    args.alpha = data->call.alpha;
-    args.beta = data->call.beta;
-    args.scalars = data->scalars.operand;
     args.workspace = kept->workspace;
     if (!status)
         status = mmt_execute(plan, &args, NULL, err);
@@ -121,12 +115,11 @@ static void check_problem(struct driver *driver, const char *config,
     mmt_plan_options options = mmt_plan_defaults();
     mmt_error err = { 0 };
     options.configuration = config;
-    mmt_plan *plan = mmt_plan_create(driver->device, NULL, problem, &options, &err);
+    SCOPED_PLAN *plan = mmt_plan_create(driver->device, NULL, problem, &options, &err);
     if (plan)
         check_call(driver, plan, config, problem, call);
     else
         complain(driver, config, problem, err.text);
-    mmt_plan_free(plan);
 }
 
 /* ---- one configuration ----------------------------------------------------------- */
@@ -254,7 +247,7 @@ static void check_config(struct driver *driver, const struct mmt_config *config,
                      depth_of(variant, m * n), 1),
           &plain },
     };
-    struct mmt_text words = { 0 };
+    SCOPED_TEXT words = { 0 };
     mmt_config_print(config, &words);
     printf("%s, %s, A %d B %d transposed\n", mmt_text_string(&words),
            mmt_type_name(variant->type), variant->trans_a, variant->trans_b);
@@ -262,7 +255,6 @@ static void check_config(struct driver *driver, const struct mmt_config *config,
         if (!mmt_config_check_problem(config, &checks[i].problem, driver->caps))
             check_problem(driver, mmt_text_string(&words), &checks[i].problem,
                           checks[i].call);
-    mmt_text_finish(&words);
 }
 
 /* ---- the sample ------------------------------------------------------------------ */

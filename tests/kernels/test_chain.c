@@ -153,9 +153,8 @@ static void check(mmt_device *device, mmt_queue queue, const struct mmt_config *
                        .shape = shape,
                        .links = mmt_device_caps(device)->kind == MMT_GPU ? LINKS
                                                                          : LINKS_OF_CPU };
-    struct mmt_text words = { 0 };
+    SCOPED_TEXT words = { 0 };
     struct mmt_bound bound;
-    mmt_error err = { 0 };
 
     mmt_problem problem =
         mmt_gemm_problem(type, shape->m, shape->n, shape->left ? shape->m : shape->n);
@@ -184,7 +183,6 @@ static void check(mmt_device *device, mmt_queue queue, const struct mmt_config *
     mmt_buffer_free(device, c.moved);
     mmt_buffer_free(device, c.workspace);
     mmt_kernel_free(c.kernel);
-    mmt_text_finish(&words);
 }
 
 /* ---- all of them ----------------------------------------------------------------- */
@@ -220,7 +218,6 @@ static void check_template(mmt_device *device, mmt_queue queue,
 
 int main(int argc, char **argv)
 {
-    mmt_error err = { 0 };
     mmt_queue queue;
     mmt_device *device = mmt_device_open(argc > 1 ? argv[1] : "0", &err);
 

@@ -359,13 +359,12 @@ struct report {
 
 static void describe(const struct job *job, const char *what, const char *words)
 {
-    struct mmt_text text = { 0 };
+    SCOPED_TEXT text = { 0 };
     mmt_config_print(&job->config, &text);
     fprintf(stderr, "    %s: %s %s%s%s%s: %s\n", what, mmt_text_string(&text),
             mmt_type_name(job->variant.type), job->variant.trans_a ? " t" : " n",
             job->variant.trans_b ? "t" : "n", job->variant.aligned ? " aligned" : "",
             words);
-    mmt_text_finish(&text);
 }
 
 static void note_usage(const struct mmt_usage *usage, struct report *report)
@@ -422,8 +421,7 @@ static mmt_status look_up_all(mmt_device *device, const struct mmt_config *resol
 
 static void run_job(mmt_device *device, const struct job *job, struct report *report)
 {
-    mmt_error err = { 0 };
-    struct mmt_text source = { 0 };
+    SCOPED_TEXT source = { 0 };
     struct mmt_binary binary = { 0 };
     const struct mmt_caps *caps = mmt_device_caps(device);
     mmt_problem problem;
@@ -442,7 +440,6 @@ static void run_job(mmt_device *device, const struct job *job, struct report *re
                  status == MMT_ERROR_COMPILE && binary.log ? binary.log : err.text);
     report->compiled++;
     mmt_binary_finish(&binary);
-    mmt_text_finish(&source);
 }
 
 /* What is left of the plan for one target: all processes make the same, and share how
@@ -452,7 +449,7 @@ static void run_target(const struct target *target, bool whole, int process,
 {
     static struct plan plan;
     mmt_error err = { 0 };
-    mmt_device *device = mmt_device_open(target->name, &err);
+    SCOPED_DEVICE *device = mmt_device_open(target->name, &err);
     if (!device) {
         CHECK_EQ_INT(err.status, MMT_ERROR_UNSUPPORTED);
         if (process == 0)
@@ -468,7 +465,6 @@ static void run_target(const struct target *target, bool whole, int process,
         printf("%s: %d kernels\n", target->name, plan.count);
     for (int i; (i = atomic_fetch_add(taken, 1)) < plan.count;)
         run_job(device, &plan.jobs[i], report);
-    mmt_device_close(device);
 }
 
 /* ---- processes ------------------------------------------------------------------- */
@@ -476,12 +472,10 @@ static void run_target(const struct target *target, bool whole, int process,
 static void open_sampled(void)
 {
     for (int i = 0; i < NUM_TARGETS; i++) {
-        mmt_error err = { 0 };
-        mmt_device *device =
+        SCOPED_DEVICE *device =
             targets[i].sample ? mmt_device_open(targets[i].name, &err) : NULL;
         if (device)
             sampled[num_sampled++] = *mmt_device_caps(device);
-        mmt_device_close(device);
     }
 }
 

@@ -64,7 +64,6 @@ static mmt_problem problem_of(mmt_op op, mmt_type type, const int64_t shape[3],
                               int transposes)
 {
     mmt_problem problem = mmt_op_problem(op, type, shape[0], shape[1], shape[2]), out;
-    mmt_error err;
 
     problem.trans_a = transposes & 1;
     problem.trans_b = transposes >> 1;
@@ -105,8 +104,7 @@ static void check_default(const struct synthetic *kind, const struct mmt_caps *c
 {
     struct mmt_launches launches = { 0 };
     struct mmt_selection selection;
-    struct mmt_text text = { 0 };
-    mmt_error err = { 0 };
+    SCOPED_TEXT text = { 0 };
     bool right = !mmt_select(NULL, problem, caps, NULL, &selection, &err);
 
     if (right) {
@@ -121,7 +119,6 @@ static void check_default(const struct synthetic *kind, const struct mmt_caps *c
     if (!CHECK(right))
         fprintf(stderr, "    %s, %u threads: %s; %s\n", kind->what, caps->max_threads,
                 mmt_text_string(&text), err.text);
-    mmt_text_finish(&text);
 }
 
 static void check_synthetic(const struct synthetic *kind, unsigned limit)
@@ -161,7 +158,6 @@ static size_t workspace_of(const mmt_problem *problem, const struct mmt_caps *ca
 {
     struct mmt_launches launches = { 0 };
     struct mmt_selection selection;
-    mmt_error err;
 
     if (!CHECK_OK(mmt_select(NULL, problem, caps, NULL, &selection, &err), err))
         return SIZE_MAX;
@@ -199,7 +195,6 @@ static void check_shared(void)
     mmt_problem many = one;
     struct mmt_launches of_one = { 0 }, of_many = { 0 };
     struct mmt_selection selection;
-    mmt_error err;
 
     many.batch = 100, many.stride_b = 0;
     CHECK_OK(mmt_select(NULL, &one, &caps, NULL, &selection, &err), err);
@@ -214,36 +209,18 @@ static void check_shared(void)
 
 /* ---- a device that is there ------------------------------------------------------ */
 
-static bool execute(mmt_device *device, const mmt_plan *plan, struct exact *data,
-                    mmt_error *err)
-{
-    const size_t workspace = mmt_plan_workspace(plan);
-    mmt_args args = mmt_args_defaults();
-
-    args.alpha = data->call.alpha, args.beta = data->call.beta;
-    args.a = data->a.operand, args.b = data->b.operand, args.c = data->c.operand;
-    if (workspace && mmt_buffer_create(device, workspace, &args.workspace, err))
-        return false;
-    bool done = !mmt_execute(plan, &args, NULL, err) && !mmt_finish(device, NULL, err);
-    if (workspace)
-        mmt_buffer_free(device, args.workspace);
-    return done;
-}
-
 static bool run_one(mmt_device *device, const mmt_problem *problem, char *why,
                     size_t size)
 {
     const struct exact_call call = { .alpha = 2, .beta = 1, .guard = 64 };
     struct exact data = { 0 };
-    mmt_error err = { 0 };
-    mmt_plan *plan = mmt_plan_create(device, NULL, problem, NULL, &err);
+    SCOPED_PLAN *plan = mmt_plan_create(device, NULL, problem, NULL, &err);
     bool right = plan && !exact_create(&data, device, problem, &call, &err) &&
-                 execute(device, plan, &data, &err);
+                 !exact_execute(&data, plan, &err);
 
     snprintf(why, size, "%s", err.text);
     right = right && exact_check(&data, why, size);
     exact_free(&data);
-    mmt_plan_free(plan);
     return right;
 }
 
@@ -251,7 +228,6 @@ static mmt_device *open_pocl(void)
 {
     struct mmt_device_info *list = NULL;
     mmt_device *device = NULL;
-    mmt_error err;
     size_t count = 0;
 
     CHECK_OK(mmt_device_list(&list, &count, NULL, &err), err);
@@ -282,7 +258,7 @@ static void check_pocl(unsigned limit, bool all)
     char word[16];
     snprintf(word, sizeof word, "%u", limit);
     setenv("POCL_MAX_WORK_GROUP_SIZE", word, 1);
-    mmt_device *device = open_pocl();
+    SCOPED_DEVICE *device = open_pocl();
     mmt_op op;
     mmt_type type;
     int transposes;
@@ -305,7 +281,6 @@ static void check_pocl(unsigned limit, bool all)
         fflush(stdout);
     }
     check_folded(device);
-    mmt_device_close(device);
 }
 
 int main(int argc, char **argv)

@@ -8,6 +8,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "tests/support/device.h"
+#include "tests/support/folder.h"
+#include "tests/support/made.h"
 #include "tests/support/test.h"
 #include "tuner/verify/verify.h"
 
@@ -153,41 +156,30 @@ static const struct fault {
       "*c = to_result(ACTIVATION == 1 && x != x ? 0 : finish(x, bias));", "" },
 };
 
-static char folder[] = "/tmp/mmtune-planted-XXXXXX";
-
-static void path_of(const char *name, struct mmt_text *path)
-{
-    mmt_text_addf(path, "%s/%s", folder, name);
-}
-
 static void copy_templates(const char *root)
 {
-    struct mmt_text from = { 0 };
+    SCOPED_TEXT from = { 0 };
     mmt_text_addf(&from, "%s/templates/kernels", root);
     DIR *directory = opendir(mmt_text_string(&from));
     if (!CHECK(directory != NULL))
         exit(1);
     for (struct dirent *entry; (entry = readdir(directory));) {
-        struct mmt_text source = { 0 }, link = { 0 };
+        SCOPED_TEXT source = { 0 };
         mmt_text_addf(&source, "%s/%s", mmt_text_string(&from), entry->d_name);
-        path_of(entry->d_name, &link);
         if (entry->d_name[0] != '.')
-            CHECK(symlink(mmt_text_string(&source), mmt_text_string(&link)) == 0);
-        mmt_text_finish(&source);
-        mmt_text_finish(&link);
+            CHECK(symlink(mmt_text_string(&source), in_folder(entry->d_name)) == 0);
     }
     closedir(directory);
-    mmt_text_finish(&from);
 }
 
 /* Puts the file with the fault in the place of the link; returns its source before. */
 static struct mmt_text plant(const struct fault *fault)
 {
-    struct mmt_text path = { 0 }, right = { 0 }, wrong = { 0 };
-    mmt_error err = { 0 };
+    const char *path = in_folder(fault->file);
+    struct mmt_text right = { 0 };
+    SCOPED_TEXT wrong = { 0 };
 
-    path_of(fault->file, &path);
-    CHECK_OK(mmt_file_read(mmt_text_string(&path), 1 << 20, &right, &err), err);
+    CHECK_OK(mmt_file_read(path, 1 << 20, &right, &err), err);
     const char *at = strstr(mmt_text_string(&right), fault->from);
     if (!at)
         fprintf(stderr, "%s has no \"%s\"\n", fault->file, fault->from);
@@ -195,38 +187,26 @@ static struct mmt_text plant(const struct fault *fault)
         exit(1);
     mmt_text_add_bytes(&wrong, right.data, (size_t) (at - right.data));
     mmt_text_addf(&wrong, "%s%s", fault->to, at + strlen(fault->from));
-    CHECK(unlink(mmt_text_string(&path)) == 0);
-    CHECK_OK(mmt_file_replace(mmt_text_string(&path), wrong.data, wrong.length, &err),
-             err);
-    mmt_text_finish(&path);
-    mmt_text_finish(&wrong);
+    CHECK(unlink(path) == 0);
+    CHECK_OK(mmt_file_replace(path, wrong.data, wrong.length, &err), err);
     return right;
 }
 
 static void restore(const struct fault *fault, struct mmt_text *right)
 {
-    struct mmt_text path = { 0 };
-    mmt_error err = { 0 };
-    path_of(fault->file, &path);
-    CHECK_OK(mmt_file_replace(mmt_text_string(&path), right->data, right->length, &err),
+    CHECK_OK(mmt_file_replace(in_folder(fault->file), right->data, right->length, &err),
              err);
-    mmt_text_finish(&path);
     mmt_text_finish(right);
 }
 
 static struct mmt_judgement judge(mmt_device *device, const struct fault *fault)
 {
     struct mmt_judgement verdict = { 0 };
-    struct mmt_config config;
-    mmt_problem problem;
-    mmt_error err = { 0 };
 
-    CHECK_OK(mmt_problem_parse(fault->problem, &problem, &err), err);
-    CHECK_OK(mmt_config_parse(fault->configuration, &config, &err), err);
+    mmt_problem problem = problem_of(fault->problem);
+    struct mmt_config config = config_of(fault->configuration);
     struct mmt_session *session = mmt_session_create(device, &problem, 1, &err);
-    if (!session)
-        fprintf(stderr, "%s\n", err.text);
-    if (!CHECK(session != NULL))
+    if (!CHECK_MADE(session))
         return verdict;
     CHECK_OK(mmt_verify_whole(session, &config, !fault->check[0], &verdict, &err), err);
     mmt_session_free(session);
@@ -270,27 +250,11 @@ static void limit_data(void)
     CHECK(!setrlimit(RLIMIT_DATA, &limit));
 }
 
-static void remove_folder(void)
-{
-    DIR *directory = opendir(folder);
-    for (struct dirent *entry; directory && (entry = readdir(directory));) {
-        struct mmt_text path = { 0 };
-        path_of(entry->d_name, &path);
-        if (entry->d_name[0] != '.')
-            unlink(mmt_text_string(&path));
-        mmt_text_finish(&path);
-    }
-    if (directory)
-        closedir(directory);
-    rmdir(folder);
-}
-
 int main(void)
 {
     const char *root = getenv("MMT_SOURCE_ROOT");
     struct mmt_device_info *list;
     size_t count;
-    mmt_error err = { 0 };
     const char *id = NULL;
 
     CHECK_OK(mmt_device_list(&list, &count, NULL, &err), err);
@@ -301,19 +265,14 @@ int main(void)
         fprintf(stderr, "%s\n", id ? "MMT_SOURCE_ROOT is not set" : "no CPU device");
         return 77;
     }
-    if (!mkdtemp(folder))
-        return 1;
+    make_folder();
     limit_data();
     copy_templates(root);
     setenv("MMTUNE_TEMPLATE_DIR", folder, 1);
-    mmt_device *device = mmt_device_open(id, &err);
-    if (!CHECK(device != NULL))
-        return 1;
+    SCOPED_DEVICE *device = open_device(id);
     test_right(device);
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         test_fault(device, &faults[i]);
-    mmt_device_close(device);
     free(list);
-    remove_folder();
     return test_end("planted");
 }

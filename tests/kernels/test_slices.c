@@ -7,6 +7,7 @@
 #include "runtime/runtime.h"
 #include "tests/emulation/cuda/emulate.h"
 #include "tests/support/near.h"
+#include "tests/support/made.h"
 #include "tests/support/test.h"
 
 #define COUNT(array) (int) (sizeof(array) / sizeof(*(array)))
@@ -50,7 +51,6 @@ static void execute(struct product *x, float alpha, float beta)
 {
     mmt_args args = mmt_args_defaults();
     mmt_operand memory = { 0 };
-    mmt_error err = { 0 };
 
     CHECK(mmt_plan_workspace(x->plan) <= sizeof x->in.workspace);
     CHECK_OK(mmt_buffer_create(x->device, sizeof x->in, &memory, &err), err);
@@ -64,15 +64,6 @@ static void execute(struct product *x, float alpha, float beta)
     CHECK_OK(mmt_execute(x->plan, &args, NULL, &err), err);
     CHECK_OK(mmt_buffer_read(x->device, &x->out, memory, sizeof x->out, &err), err);
     mmt_buffer_free(x->device, memory);
-}
-
-static mmt_problem parse(const char *words)
-{
-    mmt_problem problem = { 0 };
-    mmt_error err = { 0 };
-    CHECK_OK(mmt_problem_parse(words, &problem, &err), err);
-    CHECK_OK(mmt_problem_normalise(&problem, &problem, &err), err);
-    return problem;
 }
 
 /* An element of A, or with `of_b` of B: of a line along k, at that depth. */
@@ -189,11 +180,11 @@ static int count_wrong(mmt_device *device, int configuration, int problem, bool 
     mmt_error err = { 0 };
     int wrong = 0;
 
-    x.device = device, x.problem = parse(problems[problem]), x.tell = tell;
+    x.device = device, x.problem = problem_of(problems[problem]), x.tell = tell;
     options.configuration = configurations[configuration];
     x.splits = splits[configuration];
     x.plan = mmt_plan_create(device, NULL, &x.problem, &options, &err);
-    if (!CHECK_OK(x.plan ? MMT_OK : err.status, err))
+    if (!CHECK_MADE(x.plan))
         return 0;
     for (int kind = 0; kind < NEAR_KINDS; kind++)
         wrong += !is_near(&x, kind);
@@ -206,11 +197,10 @@ static int count_wrong(mmt_device *device, int configuration, int problem, bool 
 
 static void check_few_steps(mmt_device *device)
 {
-    const mmt_problem few = parse("gemm f32 nn 33x40x15"), enough = parse(problems[2]);
-    struct mmt_config config;
-    mmt_error err = { 0 };
+    const mmt_problem few = problem_of("gemm f32 nn 33x40x15"),
+                      enough = problem_of(problems[2]);
 
-    CHECK_OK(mmt_config_parse(configurations[WHOLE], &config, &err), err);
+    struct mmt_config config = config_of(configurations[WHOLE]);
     const char *why = mmt_config_check_problem(&config, &few, mmt_device_caps(device));
     CHECK(why && strstr(why, "k is less than 16"));
     CHECK(!mmt_config_check_problem(&config, &enough, mmt_device_caps(device)));
@@ -239,15 +229,14 @@ static void check_fault(mmt_device *device, const struct fault *f)
 int main(void)
 {
     mmt_error err = { 0 };
-    mmt_device *device = emulate_open(80, &err);
+    SCOPED_DEVICE *device = emulate_open(80, &err);
 
-    if (!CHECK_OK(device ? MMT_OK : err.status, err))
+    if (!CHECK_MADE(device))
         return test_end("slices");
     for (int i = 0; i < CONFIGURATIONS * COUNT(problems); i++)
         CHECK(count_wrong(device, i % CONFIGURATIONS, i / CONFIGURATIONS, true) == 0);
     check_few_steps(device);
     for (int i = 0; i < COUNT(faults); i++)
         check_fault(device, &faults[i]);
-    mmt_device_close(device);
     return test_end("slices");
 }

@@ -8,13 +8,14 @@
  *
  * Without a device: an OpenCL CPU where there is one, since only there a missing barrier
  * shows every time. */
-#include <ftw.h>
 #include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "tests/support/folder.h"
+#include "tests/support/made.h"
 #include "tests/support/test.h"
 #include "tuner/verify/data.h"
 #include "tuner/verify/verify.h"
@@ -59,35 +60,27 @@ static const struct fault fused_faults[] = {
     { NULL, NULL },
 };
 
-static char folder[] = "/tmp/mmtune-bad-XXXXXX";
 static const char *source_root;
 
 /* ---- kernel files ---------------------------------------------------------------- */
 
 static void read_source(const char *name, struct mmt_text *text)
 {
-    struct mmt_text path = { 0 };
-    mmt_error err = { 0 };
+    SCOPED_TEXT path = { 0 };
 
     mmt_text_addf(&path, "%s/%s", source_root, name);
     CHECK_OK(mmt_file_read(mmt_text_string(&path), 1 << 20, text, &err), err);
-    mmt_text_finish(&path);
 }
 
 /* The lines come before the file's own. */
 static void install_behind(const char *lines, const char *from, const char *as)
 {
-    struct mmt_text text = { 0 }, file = { 0 }, path = { 0 };
-    mmt_error err = { 0 };
+    SCOPED_TEXT text = { 0 }, file = { 0 };
 
     mmt_text_add(&text, lines);
     read_source(from, &file);
     mmt_text_add(&text, mmt_text_string(&file));
-    mmt_text_addf(&path, "%s/%s", folder, as);
-    CHECK_OK(mmt_file_replace(path.data, text.data, text.length, &err), err);
-    mmt_text_finish(&text);
-    mmt_text_finish(&file);
-    mmt_text_finish(&path);
+    CHECK_OK(mmt_file_replace(in_folder(as), text.data, text.length, &err), err);
 }
 
 static void install(const char *from, const char *as)
@@ -105,20 +98,11 @@ static void install_fault(const char *fault)
     install_behind(define, "tests/kernels/wrong/naive.cl", "naive.cl");
 }
 
-static int remove_entry(const char *path, const struct stat *status, int kind,
-                        struct FTW *where)
-{
-    return remove(path);
-}
-
 /* ---- verdicts -------------------------------------------------------------------- */
 
 static struct mmt_session *open_problem(mmt_device *device, const char *spelled)
 {
-    mmt_problem problem;
-    mmt_error err = { 0 };
-
-    CHECK_OK(mmt_problem_parse(spelled, &problem, &err), err);
+    mmt_problem problem = problem_of(spelled);
     struct mmt_session *session = mmt_session_create(device, &problem, 1, &err);
     if (!session) {
         fprintf(stderr, "%s\n", err.text);
@@ -139,11 +123,9 @@ static struct mmt_session *open_session(mmt_device *device, mmt_type type, int t
 static struct mmt_judgement judge_as(struct mmt_session *session,
                                      const char *configuration)
 {
-    struct mmt_config config;
     struct mmt_judgement verdict = { 0 };
-    mmt_error err = { 0 };
 
-    CHECK_OK(mmt_config_parse(configuration, &config, &err), err);
+    struct mmt_config config = config_of(configuration);
     CHECK_OK(mmt_verify_candidate(session, &config, &verdict, &err), err);
     return verdict;
 }
@@ -224,10 +206,9 @@ static void test_wrong(mmt_device *device)
 
 static struct mmt_session *follow(struct mmt_session *session, const char *spelled)
 {
-    mmt_problem problem;
     mmt_error err = { 0 };
 
-    CHECK_OK(mmt_problem_parse(spelled, &problem, &err), err);
+    mmt_problem problem = problem_of(spelled);
     session = mmt_session_follow(session, &problem, &err);
     CHECK_OK(err.status, err);
     return session;
@@ -331,23 +312,17 @@ static const struct mutant far[] = {
 
 static void install_mutant(const char *file, const struct mutant *mutant)
 {
-    struct mmt_text text = { 0 }, path = { 0 }, from = { 0 };
-    mmt_error err = { 0 };
+    SCOPED_TEXT text = { 0 }, from = { 0 };
 
     mmt_text_addf(&from, "templates/kernels/%s", file);
     read_source(mmt_text_string(&from), &text);
-    mmt_text_addf(&path, "%s/%s", folder, file);
     char *at = strstr(text.data, mutant->from);
     if (CHECK(at)) {
-        struct mmt_text wrong = { 0 };
+        SCOPED_TEXT wrong = { 0 };
         mmt_text_add_bytes(&wrong, text.data, (size_t) (at - text.data));
         mmt_text_addf(&wrong, "%s%s", mutant->to, at + strlen(mutant->from));
-        CHECK_OK(mmt_file_replace(path.data, wrong.data, wrong.length, &err), err);
-        mmt_text_finish(&wrong);
+        CHECK_OK(mmt_file_replace(in_folder(file), wrong.data, wrong.length, &err), err);
     }
-    mmt_text_finish(&text);
-    mmt_text_finish(&path);
-    mmt_text_finish(&from);
 }
 
 /* What ships is right, where a changed one was not: once for each problem. */
@@ -405,13 +380,12 @@ static void test_dots(mmt_device *device)
     struct mmt_data data = { MMT_F32, 1, 0, 0 };
     mmt_problem problem = mmt_dot_problem(MMT_F32, 2, LENGTH);
     mmt_args args = mmt_args_defaults();
-    mmt_error err = { 0 };
     float found[2][6];
 
     install("templates/kernels/dot.cl", "dot.cl");
     problem.batch = 3, problem.stride_a = LENGTH;
     mmt_data_fill(&data, 0, x, 4 * LENGTH);
-    mmt_plan *plan = mmt_plan_create(device, NULL, &problem, NULL, &err);
+    SCOPED_PLAN *plan = mmt_plan_create(device, NULL, &problem, NULL, &err);
     if (!CHECK(plan != NULL))
         return;
     size_t workspace = mmt_plan_workspace(plan) + 1;
@@ -432,24 +406,17 @@ static void test_dots(mmt_device *device)
     mmt_buffer_free(device, args.a);
     mmt_buffer_free(device, args.c);
     mmt_buffer_free(device, args.workspace);
-    mmt_plan_free(plan);
 }
 
 static void test_no_verdict(mmt_device *device)
 {
     struct mmt_session *session = open_session(device, MMT_F32, 0, 0);
-    struct mmt_config config;
     struct mmt_judgement verdict;
-    mmt_error err = { 0 };
-    struct mmt_text path = { 0 };
 
-    CHECK_OK(mmt_config_parse("tiled TILE=16 WORK=1 WORK_ALONG=rows", &config, &err),
-             err);
-    mmt_text_addf(&path, "%s/tiled.cl", folder);
-    CHECK_OK(mmt_file_replace(path.data, "KERNEL nonsense", 15, &err), err);
+    struct mmt_config config = config_of("tiled TILE=16 WORK=1 WORK_ALONG=rows");
+    CHECK_OK(mmt_file_replace(in_folder("tiled.cl"), "KERNEL nonsense", 15, &err), err);
     CHECK_FAILS(mmt_verify_candidate(session, &config, &verdict, &err), err,
                 MMT_ERROR_COMPILE, "tiled.cl");
-    mmt_text_finish(&path);
     mmt_session_free(session);
 }
 
@@ -460,13 +427,12 @@ static void test_no_session(mmt_device *device)
 
     CHECK(!mmt_session_create(device, &empty, 1, &err));
     CHECK(err.status == MMT_ERROR_ARGUMENT && strstr(err.text, "nothing to time"));
-    mmt_device *null = mmt_device_open("null:sm_90", &err);
+    SCOPED_DEVICE *null = mmt_device_open("null:sm_90", &err);
     if (!null)
         return;
     mmt_problem problem = mmt_gemm_problem(MMT_F32, 5, 6, 7);
     CHECK(!mmt_session_create(null, &problem, 1, &err));
     CHECK(err.status == MMT_ERROR_UNSUPPORTED && strstr(err.text, "executes nothing"));
-    mmt_device_close(null);
 }
 
 /* ---- the device ------------------------------------------------------------------ */
@@ -475,7 +441,6 @@ static mmt_device *open_device(const char *name)
 {
     struct mmt_device_info *list = NULL;
     size_t count = 0;
-    mmt_error err = { 0 };
     mmt_device *device;
 
     if (!name && mmt_device_list(&list, &count, NULL, &err) == MMT_OK)
@@ -494,8 +459,9 @@ int main(int argc, char **argv)
     mmt_device *device = open_device(argc > 1 ? argv[1] : NULL);
 
     source_root = getenv("MMT_SOURCE_ROOT");
-    if (!source_root || !CHECK(mkdtemp(folder)))
-        SKIP("MMT_SOURCE_ROOT does not name the source tree, or /tmp is not writable");
+    if (!source_root)
+        SKIP("MMT_SOURCE_ROOT does not name the source tree");
+    make_folder();
     install("templates/kernels/prelude_cuda.h", "prelude_cuda.h");
     install("templates/kernels/prelude_opencl.h", "prelude_opencl.h");
     install("templates/kernels/numbers.h", "numbers.h");
@@ -511,6 +477,5 @@ int main(int argc, char **argv)
     test_no_verdict(device);
     test_no_session(device);
     mmt_device_close(device);
-    nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
     return test_end("verify");
 }

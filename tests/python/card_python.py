@@ -58,6 +58,12 @@ def synchronize():
 
 # ---- PyTorch --------------------------------------------------------------------------------------------
 
+def made(*shape, dtype=None):
+    """A tensor of random f32, rounded to `dtype`."""
+    import torch
+    return torch.randn(*shape, device=PLACE, dtype=torch.float32).to(dtype or torch.float32)
+
+
 TOLERANCES = {"float32": 2e-6, "float64": 1e-14, "float16": 2e-3, "bfloat16": 1e-2}
 
 
@@ -88,9 +94,6 @@ def torch_beside(tally, torch, a, b, words, bias=None, activation=None, toleranc
 def check_torch():
     import torch
 
-    def made(*shape, dtype=torch.float32):
-        return torch.randn(*shape, device=PLACE, dtype=torch.float32).to(dtype)
-
     tally = Tally("torch: types, transposes")
     for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
         for m, n, k, transposes in ((128, 128, 128, "nn"), (257, 65, 130, "nn nt tn tt"), (1, 512, 333, "nt"),
@@ -104,9 +107,6 @@ def check_torch():
 
 def check_views():
     import torch
-
-    def made(*shape, dtype=torch.float32):
-        return torch.randn(*shape, device=PLACE, dtype=torch.float32).to(dtype)
 
     tally = Tally("torch: batches, views, out")
     for a, b in (((7,), (7,)), ((5, 7), (7,)), ((7,), (7, 3)), ((4, 5, 7), (7, 3)), ((4, 5, 7), (4, 7, 3)),
@@ -129,9 +129,6 @@ def check_views():
 
 def check_epilogues():
     import torch
-
-    def made(*shape, dtype=torch.float32):
-        return torch.randn(*shape, device=PLACE, dtype=torch.float32).to(dtype)
 
     tally = Tally("torch: bias, activation, types of out")
     for dtype, cases in ((torch.float32, ((None, "m"), ("gelu_tanh", "n"))), (torch.float16, (("silu", "n"),)),
@@ -158,9 +155,6 @@ def check_epilogues():
 
 def check_streams():
     import torch
-
-    def made(*shape, dtype=torch.float32):
-        return torch.randn(*shape, device=PLACE, dtype=torch.float32).to(dtype)
 
     tally = Tally("torch: streams, graphs, refusals")
     side = torch.cuda.Stream()

@@ -213,6 +213,37 @@ void exact_free(struct exact *data)
     free_matrix(&data->scalars, data->device);
 }
 
+/* ---- executing ------------------------------------------------------------------- */
+
+mmt_args exact_args(const struct exact *data)
+{
+    mmt_args args = mmt_args_defaults();
+    args.a = data->a.operand;
+    args.b = data->b.operand;
+    args.c = data->c.operand;
+    args.bias = data->bias.operand;
+    args.scalars = data->scalars.operand;
+    args.alpha = data->call.alpha;
+    args.beta = data->call.beta;
+    return args;
+}
+
+mmt_status exact_execute(const struct exact *data, const mmt_plan *plan, mmt_error *err)
+{
+    mmt_args args = exact_args(data);
+    const size_t workspace = mmt_plan_workspace(plan);
+    mmt_status status = MMT_OK;
+
+    if (workspace)
+        status = mmt_buffer_create(data->device, workspace, &args.workspace, err);
+    if (!status)
+        status = mmt_execute(plan, &args, NULL, err);
+    if (!status)
+        status = mmt_finish(data->device, NULL, err);
+    mmt_buffer_free(data->device, args.workspace);
+    return status;
+}
+
 /* ---- answers --------------------------------------------------------------------- */
 
 /* An element; 0 of what is absent. */

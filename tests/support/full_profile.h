@@ -67,7 +67,6 @@ static TEST_UNUSED struct mmt_entry full_entry(const struct mmt_template *templa
         .roofline = 2.0 / 3,
         .naive = 1e-3 / 7,
     };
-    mmt_error err = { 0 };
     CHECK_OK(mmt_problem_normalise(&asked, &entry.problem, &err), err);
     memcpy(entry.config.values, template->seeds[0], sizeof(int) * template->num_knobs);
     if (which & 1)
@@ -88,7 +87,6 @@ static TEST_UNUSED struct mmt_range full_range(int parts)
     asked.stride_b = 200 * 300;
     asked.out = MMT_F32;
     struct mmt_range range = { .num_segments = parts, .num_times = parts };
-    mmt_error err = { 0 };
     CHECK_OK(mmt_problem_normalise(&asked, &range.problem, &err), err);
     for (int i = 0; i < parts; i++) {
         const struct mmt_entry entry = full_entry(mmt_templates[i], i);
@@ -143,7 +141,6 @@ static struct mmt_model *a_model(mmt_type family, int trees)
 static void add_model(struct mmt_profile *profile, mmt_type family, int trees)
 {
     struct mmt_model *model = a_model(family, trees);
-    mmt_error err = { 0 };
     CHECK_OK(mmt_profile_add_model(profile, model, &err), err);
     free(model);
 }
@@ -151,7 +148,6 @@ static void add_model(struct mmt_profile *profile, mmt_type family, int trees)
 static TEST_UNUSED struct mmt_profile *full_profile(void)
 {
     struct mmt_profile *profile = mmt_profile_create();
-    mmt_error err = { 0 };
     profile->caps = full_caps;
     memcpy(&profile->made, &all_made, sizeof profile->made);
     profile->roofline.peak_flops[MMT_F32] = 60e12;
@@ -184,7 +180,6 @@ static TEST_UNUSED struct mmt_profile *full_profile(void)
 static TEST_UNUSED char *print_profile(const struct mmt_profile *profile)
 {
     struct mmt_text text = { 0 };
-    mmt_error err = { 0 };
     CHECK_OK(mmt_profile_print(profile, &text, &err), err);
     return text.data;
 }

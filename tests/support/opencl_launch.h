@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "device/device.h"
-#include "tests/support/test.h"
+#include "tests/support/device.h"
 #include "tests/support/threads.h"
 
 enum { BLOCK = 64, COUNT = 1000 };
@@ -34,8 +34,6 @@ static const char source[] =
     "    to[get_global_id(0)] = x;\n"
     "}\n";
 
-static mmt_error err;
-
 static struct mmt_value buffer_value(mmt_operand operand)
 {
     return (struct mmt_value){ MMT_VALUE_BUFFER, { .buffer = operand.handle } };
@@ -49,13 +47,6 @@ static struct mmt_value int_value(int value)
 static struct mmt_value long_value(long long value)
 {
     return (struct mmt_value){ MMT_VALUE_I64, { .i64 = value } };
-}
-
-static TEST_UNUSED mmt_operand make(mmt_device *on, size_t bytes)
-{
-    mmt_operand operand = { 0, 0 };
-    CHECK_OK(mmt_buffer_create(on, bytes, &operand, &err), err);
-    return operand;
 }
 
 static struct mmt_function *function_of(struct mmt_module *of, const char *entry,

@@ -3,22 +3,15 @@
 #ifndef MMT_TESTS_SYNTHETIC_H
 #define MMT_TESTS_SYNTHETIC_H
 
+#include "tests/support/caps.h"
 #include "tuner/model/fit.h"
 
 /* From 0 to 1, and of mean 0 and variance 1. */
 double synthetic_uniform(void);
 double synthetic_normal(void);
 
-struct mmt_caps synthetic_gpu(void);
-
-/* Two cores with such vectors, by OpenCL. */
-struct mmt_caps synthetic_cpu(unsigned vector_bytes);
-
-/* Products of f32, normalised. */
-mmt_problem synthetic_shape(int64_t m, int64_t n, int64_t k);
+/* A product of f32. */
 mmt_problem synthetic_any_shape(void);
-
-struct mmt_config synthetic_config(const char *text);
 
 /* simt's kernel of a tile of that size. */
 struct mmt_config synthetic_kernel(int tile_m, int tile_n, int work);
@@ -30,7 +23,7 @@ void synthetic_kernels(struct mmt_config kernels[SYNTHETIC_KERNELS]);
 /* A problem of that type, transposed as the number's bits say: 2 A, 1 B. */
 mmt_problem synthetic_kind(mmt_type type, int transposes);
 
-/* What a kernel takes for a problem on the GPU that is made up: what the law of time
+/* What a kernel takes for a problem on the GPU of gpu_caps: what the law of time
  * expects, but exp(more) times as long where a tile has more than 64 rows. */
 double synthetic_seconds(const struct mmt_config *config, const mmt_problem *problem,
                          double more);

@@ -4,9 +4,13 @@
  *     CHECK_EQ_STR(text, "expected");
  *     CHECK_OK(mmt_f(..., &err), err);               fails with err's text
  *     CHECK_FAILS(mmt_f(..., &err), err, MMT_ERROR_ARGUMENT, "TILE_M");
+ *     CHECK_MADE(plan);                              is not NULL; fails with err's text
+ *     CHECK_REFUSED(mmt_f(..., &err), MMT_ERROR_ARGUMENT, "TILE_M");   is NULL
  *     SKIP("there is no GPU");                       ends the program: skipped
  *
- * Checks may be made from several threads. They return whether they held. */
+ * Checks may be made from several threads. They return whether they held. `err` is there
+ * for the calls of a test, one for each thread; a test that reads it itself has one of
+ * its own. */
 #ifndef MMT_TESTS_TEST_H
 #define MMT_TESTS_TEST_H
 
@@ -16,6 +20,10 @@
 #include <string.h>
 
 #include <mmtune/mmtune.h>
+
+#ifndef __cplusplus
+#include "tests/support/scoped.h"
+#endif
 
 #define TEST_UNUSED __attribute__((unused))
 
@@ -39,15 +47,22 @@ static TEST_UNUSED const char *test_source_root(void)
 }
 
 static int test_checks, test_failures;
+static TEST_UNUSED __thread mmt_error err;
 
 #define CHECK(cond)        test_check((cond), __FILE__, __LINE__, #cond)
 #define CHECK_EQ_STR(a, b) test_check_eq_str((a), (b), __FILE__, __LINE__, #a)
 #define CHECK_EQ_INT(a, b) test_check_eq_int((a), (b), __FILE__, __LINE__, #a)
 #define CHECK_OK(call, err)                                                              \
-    ((err).text[0] = 0, test_check_ok((call), &(err), __FILE__, __LINE__, #call))
+    (memset(&(err), 0, sizeof(err)),                                                     \
+     test_check_ok((call), &(err), __FILE__, __LINE__, #call))
 #define CHECK_FAILS(call, err, status, words)                                            \
-    ((err).text[0] = 0,                                                                  \
+    (memset(&(err), 0, sizeof(err)),                                                     \
      test_check_fails((call), &(err), (status), (words), __FILE__, __LINE__, #call))
+#define CHECK_MADE(thing) test_check_made(!!(thing), &err, __FILE__, __LINE__, #thing)
+#define CHECK_REFUSED(thing, wanted, words)                                              \
+    (memset(&err, 0, sizeof(err)),                                                       \
+     test_check_fails((thing) ? MMT_OK : err.status, &err, (wanted), (words), __FILE__,  \
+                      __LINE__, #thing))
 #define SKIP(...) (printf("skipped: " __VA_ARGS__), printf("\n"), exit(77))
 
 static TEST_UNUSED bool test_check(bool held, const char *file, int line,
@@ -87,6 +102,14 @@ static TEST_UNUSED bool test_check_ok(mmt_status status, const mmt_error *err,
         return true;
     fprintf(stderr, "    %s: %s\n", mmt_status_name(status), err->text);
     return false;
+}
+
+static TEST_UNUSED bool test_check_made(bool made, const mmt_error *err, const char *file,
+                                        int line, const char *what)
+{
+    if (!test_check(made, file, line, what))
+        fprintf(stderr, "    %s\n", err->text);
+    return made;
 }
 
 /* It fails with that status, says so in err too, and the text has the words. */

@@ -41,20 +41,33 @@ def wait_for_handler(process):
         time.sleep(0.01)
 
 
-def expect(program, words, status, *said, env=None):
-    """Runs the program, checks its exit status and that it says all that; returns its stdout."""
-    done = subprocess.run([program, *words], capture_output=True, text=True, env=env)
+def tried(program, words, status, *said, quiet=(), env=None, cwd=None, inside=()):
+    """Runs the program, behind the words of `inside`; checks its exit status, that it says all that and nothing of
+    `quiet`. Returns what has ended."""
+    done = subprocess.run([*inside, program, *words], capture_output=True, text=True, env=env, cwd=cwd,
+                          stdin=subprocess.DEVNULL)
     both = done.stdout + done.stderr
     wrong = [f"does not say {text!r}" for text in said if text not in both]
+    wrong += [f"says {text!r}" for text in quiet if text in both]
     if done.returncode != status:
         wrong.append(f"exit status is {done.returncode}, should be {status}")
-    check(not wrong, f"{os.path.basename(program)} {' '.join(words)}: {'; '.join(wrong)}\n{both}")
-    return done.stdout
+    check(not wrong, f"{os.path.basename(program)} {' '.join(words)}: {'; '.join(wrong)}\n{both[:20000]}")
+    return done
+
+
+def expect(*call, **more):
+    """The same; returns what was printed."""
+    return tried(*call, **more).stdout
 
 
 def has_studies(program):
     """Whether mmtune-study is there, which Meson's -Dstudies=false leaves out."""
     return subprocess.run([program, "study"], capture_output=True, check=False).returncode == 0
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
 
 
 def write(folder, name, text):
@@ -63,6 +76,51 @@ def write(folder, name, text):
     with open(path, "w", encoding="utf-8") as f:
         f.write(text)
     return path
+
+
+def load(path):
+    return json.loads(read(path))
+
+
+def save(folder, name, value):
+    """Writes a file of JSON; returns its path."""
+    return write(folder, name, json.dumps(value))
+
+
+def journal(path):
+    """The lines of a profile's journal behind its header, each of which is whole."""
+    header, *lines, rest = read(path + ".journal").split("\n")
+    check(json.loads(header) and not rest, f"{path}.journal ends with a whole line")
+    return [json.loads(line) for line in lines]
+
+
+def write_journal(path, lines):
+    """The same header, and those lines."""
+    header = read(path + ".journal").split("\n")[0]
+    write("", path + ".journal", "".join(line + "\n" for line in [header, *map(json.dumps, lines)]))
+
+
+def is_candidate(line):
+    """Whether a run tried that, rather than confirm or learn something."""
+    return not any(line.get(word) for word in ("final", "calibration", "whole"))
+
+
+def check_tried_once(lines):
+    """Only what failed, hung or crashed is tried twice, and what was killed from outside."""
+    seen = {}
+    for line in lines:
+        key = line["problem"], line["configuration"], bool(line.get("whole"))
+        last = seen.get(key)
+        again = last and (last["status"] == "killed" or last.get("attempt", 1) == 1 and
+                          last["status"] in ("failed", "hung", "crashed"))
+        attempt = "whole" in line or line.get("attempt") == (last or {}).get("attempt", 1) + 1
+        check(not last or again and attempt, f"tried twice: {last}, {line}")
+        seen[key] = line
+
+
+def name_of(entry):
+    """The configuration of an entry of a profile, as journals have it."""
+    return " ".join([entry["template"], *(f"{knob}={value}" for knob, value in entry["knobs"].items())])
 
 
 def end(name, folder=None):
@@ -132,23 +190,19 @@ def plant_templates(root, folder, fault, *names):
     templates = tempfile.mkdtemp(prefix="templates-", dir=folder)
     shutil.copytree(root + "/templates/kernels", templates, dirs_exist_ok=True)
     for name in names:
-        with open(f"{templates}/{name}.cl", encoding="utf-8") as f:
-            text = f.read()
-        text, planted = re.subn(r"(\nvoid mmt_\w+\([^)]*\)\n\{\n)", lambda m: m[1] + fault, text)
+        text, planted = re.subn(r"(\nvoid mmt_\w+\([^)]*\)\n\{\n)", lambda m: m[1] + fault,
+                                read(f"{templates}/{name}.cl"))
         check(planted == 1, f"{name}.cl has one kernel to plant into")
-        with open(f"{templates}/{name}.cl", "w", encoding="utf-8") as f:
-            f.write(text)
+        write(templates, name + ".cl", text)
     return templates
 
 
 def add_model(path):
     """Adds a model of the first entry's family: runs of a few candidates learn too little for one."""
-    with open(path, encoding="utf-8") as f:
-        profile = json.load(f)
+    profile = load(path)
     kind = profile["entries"][0]["problem"]["type"]
     names = {"features": "m n k batch law blocks fullness grid steps bytes workspace launches tile_m tile_n filling "
                          "threads shared fit alignment trans_a trans_b type template stages splits cluster",
              "types": "f32 f64", "templates": "naive panel"}
     profile["models"] = [{"family": kind, "law": 2, "shapes": 24, "residual": 0.1, "heeded": 0.7, **names, "trees": []}]
-    with open(path, "w", encoding="utf-8") as f:
-        json.dump(profile, f)
+    save("", path, profile)

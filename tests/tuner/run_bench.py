@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from checks import check, cpu_device, end, enter, need_cpu_device, no_stand_in, stand_in
+from checks import check, cpu_device, end, enter, expect, need_cpu_device, no_stand_in, save, stand_in, write
 
 program, fakes, folder_of_stand_in = sys.argv[1:]
 
@@ -132,10 +132,8 @@ def check_profiles(device, folder):
     """The device's own profile is taken, that of a file, or none, as --profile says."""
     file, own = os.path.join(folder, "made.json"), os.path.join(folder, "own")
     for words in (["-o", file], []):
-        made = subprocess.run([program, "--device", device, "--type", "f32", "--shape", "48x40x32",
-                               "--template", "naive", "--budget", "1c", *words],
-                              capture_output=True, text=True, env=dict(os.environ, XDG_DATA_HOME=own))
-        check(made.returncode == 0, "a profile is made: %s" % made.stderr)
+        expect(program, ["--device", device, "--type", "f32", "--shape", "48x40x32", "--template", "naive", "--budget",
+                         "1c", *words], 0, env=dict(os.environ, XDG_DATA_HOME=own))
     for words, taken in (([], True), (["--profile", "none"], False),
                          (["--profile", file], True),
                          (["--profile", "none", "--profile", file], True)):
@@ -162,17 +160,15 @@ def check_tuned(device, folder):
             "best_parameters": "GEMMK=0 KREG=1 KWG=32 KWI=2 MDIMA=8 MDIMC=8 MWG=64 NDIMB=8 "
             "NDIMC=8 NWG=64 PRECISION=32 SA=1 SB=1 STRM=0 STRN=0 VWM=4 VWN=4"}
     slow = dict(best, best_time="2.5", best_parameters="NONSENSE")
-    for name, text in (("1", json.dumps(best)), ("2", json.dumps(slow))):
-        with open(os.path.join(folder, "clblast_xgemm_%s_32.json" % name), "w") as file:
-            file.write(text)
+    for name, value in (("1", best), ("2", slow)):
+        save(folder, "clblast_xgemm_%s_32.json" % name, value)
     code, what = tuned(device, folder)
     check(code == 0 and folder in what, "tuned parameters are taken: %s" % what)
 
     for text, told in (("{", "line 1"), ("{}", "best_kernel"),
                        (json.dumps(dict(best, best_time="0.5", best_parameters="MWG=x")),
                         "NAME=NUMBER")):
-        with open(os.path.join(folder, "clblast_xgemm_3_32.json"), "w") as file:
-            file.write(text)
+        write(folder, "clblast_xgemm_3_32.json", text)
         code, what = tuned(device, folder)
         check(code == 1 and told in what, "refused with its file: %s" % what)
 

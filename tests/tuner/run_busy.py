@@ -3,12 +3,11 @@
 
 A budget that is over at once still ends with the default kernel, timed and entered. Nothing is
 killed for waiting, times are marked, and a run on a quiet machine takes them anew."""
-import json
 import os
 import subprocess
 import sys
 
-from checks import check, end, make_home, need_cpu_device, stand_in
+from checks import check, end, expect, journal, load, make_home, need_cpu_device, stand_in, write_journal
 
 MMTUNE, STAND_IN = sys.argv[1:3]
 folder, environment = make_home()
@@ -19,27 +18,11 @@ TUNE = ["--device", device, "-o", path, "--type", "f32", "--shape", "96x80x64"]
 
 
 def tune(*words):
-    done = subprocess.run([MMTUNE, *TUNE, *words], capture_output=True, text=True, env=environment)
-    check(done.returncode == 0, f"{words} ends well: {done.returncode}, {done.stdout}{done.stderr}")
-    return done.stdout
-
-
-def results():
-    with open(path + ".journal", encoding="utf-8") as f:
-        return [json.loads(line) for line in f][1:]
+    return expect(MMTUNE, [*TUNE, *words], 0, env=environment)
 
 
 def entries():
-    with open(path, encoding="utf-8") as f:
-        return json.load(f)["entries"]
-
-
-def mark_as_busy():
-    with open(path + ".journal", encoding="utf-8") as f:
-        header, *lines = f.read().splitlines()
-    marked = [json.dumps(dict(json.loads(line), throttled="busy machine")) for line in lines]
-    with open(path + ".journal", "w", encoding="utf-8") as f:
-        f.writelines(line + "\n" for line in [header, *marked])
+    return load(path)["entries"]
 
 
 # Beside two processes for each processor, which make launches wait.
@@ -53,18 +36,18 @@ check("processor" in said and "times will be doubtful" in said, f"a busy machine
 check("timing first what programs get" in said, f"the default is timed first: {said}")
 check("no other kernel was tried: the budget of 0.01 s went into" in said and "would try about ten" in said,
       f"a budget that tried nothing else is told: {said}")
-check({line["status"] for line in results()} == {"timed"}, f"none is killed for waiting: {results()}")
-check([line.get("throttled") for line in results() if not line.get("whole")].count("busy machine") > 0,
-      f"times are marked: {results()}")
+check({line["status"] for line in journal(path)} == {"timed"}, f"none is killed for waiting: {journal(path)}")
+check([line.get("throttled") for line in journal(path) if not line.get("whole")].count("busy machine") > 0,
+      f"times are marked: {journal(path)}")
 check(len(entries()) == 1, f"the default is entered: {entries()}")
-default = results()[0]["configuration"]
+default = journal(path)[0]["configuration"]
 
 # What was marked is taken anew where the machine is quiet, which the test cannot make it be.
-mark_as_busy()
-before = len(results())
+write_journal(path, [dict(line, throttled="busy machine") for line in journal(path)])
+before = len(journal(path))
 said = tune("--budget", "1c", "--template", default.split()[0])
 quiet = "times will be doubtful" not in said
-anew = [line["configuration"] for line in results()[before:] if not line.get("whole") and not line.get("final")]
+anew = [line["configuration"] for line in journal(path)[before:] if not line.get("whole") and not line.get("final")]
 check(("timed on a busy machine" in said) == quiet, f"that they are passed over is told: {said}")
 check((default in anew) == quiet, f"the default is timed anew, {quiet}: {anew}")
 check(len(entries()) == 1, f"one entry: {entries()}")

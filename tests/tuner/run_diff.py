@@ -9,11 +9,10 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import xml.etree.ElementTree as xml
 
-from checks import check, end, make_home
+from checks import check, end, expect, load, make_home, read, save, write
 
 MMTUNE, ROOT, BAD = map(os.path.abspath, sys.argv[1:4])
 GTX, QUADRO = (f"{ROOT}/profiles/papers/{name}.json" for name in ("geforce-gtx-1060", "quadro-k5000"))
@@ -24,33 +23,15 @@ folder, environment = make_home()
 
 def run(words, status, *said, quiet=()):
     """Runs diff; checks its status, what is said on either stream, and how wide; returns stdout."""
-    done = subprocess.run([MMTUNE, "diff", *words], capture_output=True, text=True, cwd=ROOT,
-                          env=environment)
-    both = done.stdout + done.stderr
-    wrong = [f"does not say {text!r}" for text in said if text not in both]
-    wrong += [f"says {text!r}" for text in quiet if text in both]
-    if done.returncode != status:
-        wrong.append(f"exit status is {done.returncode}, should be {status}")
+    said = expect(MMTUNE, ["diff", *words], status, *said, quiet=quiet, cwd=ROOT, env=environment)
     if "--json" not in words and status == 0:
-        wrong += [f"is wider than 100 columns: {line}" for line in done.stdout.splitlines() if len(line) > 100]
-    check(not wrong, f"mmtune diff {' '.join(words)}: {'; '.join(wrong)}\n{both[:6000]}")
-    return done.stdout
+        wide = [line for line in said.splitlines() if len(line) > 100]
+        check(not wide, f"mmtune diff {' '.join(words)} is wider than 100 columns: {wide}")
+    return said
 
 
 def told(*words):
     return json.loads(run([*words, "--json"], 0) or "{}")
-
-
-def load(path):
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
-
-
-def save(name, profile):
-    path = os.path.join(folder, name)
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(profile, file)
-    return path
 
 
 # ---- the two cards of a paper -------------------------------------------------------------------
@@ -139,7 +120,7 @@ def slower():
         for key in ("median_us", "spread_us"):
             entry["time"][key] *= FACTORS.get(entry["problem"]["type"], 1.5)
         entry.pop("yardstick", None)
-    return save("slow.json", profile)
+    return save(folder, "slow.json", profile)
 
 
 def test_large(slow):
@@ -209,8 +190,7 @@ def test_gaps(slow):
 def test_manual():
     """What the manual's and README's commands print is what stands below them."""
     for name, least in (("docs/manual/compare.md", 6), ("README.md", 1)):
-        with open(os.path.join(ROOT, name), encoding="utf-8") as file:
-            blocks = re.findall(r"^```(sh|text)\n(.*?)^```$", file.read(), re.M | re.S)
+        blocks = re.findall(r"^```(sh|text)\n(.*?)^```$", read(os.path.join(ROOT, name)), re.M | re.S)
         said, compared = None, 0
         for kind, text in blocks:
             if kind == "sh":
@@ -238,8 +218,8 @@ def test_bad(slow):
     run([OWN, OWN], 2, "are one file; it must be two profiles")
     run([OWN, link], 2, "are one file; it must be two profiles")
     run(["--help"], 0, "usage: mmtune diff")
-    with open(slow + ".journal", "w", encoding="utf-8") as file:
-        file.write('{"format":"mmtune journal 1","backend":"cuda","device":"Another","architecture":"sm_90a"}\n')
+    write("", slow + ".journal",
+          '{"format":"mmtune journal 1","backend":"cuda","device":"Another","architecture":"sm_90a"}\n')
     run([slow, H200, "--common"], 0, "left out, as it cannot be used: the journal", "is of another device, Another")
     os.remove(slow + ".journal")
 
@@ -256,7 +236,7 @@ def test_small():
     (ours,) = own["ranges"]
     theirs = dict(ours, segments=ours["segments"][1:],
                   times=[dict(ours["times"][0], us=1.0), dict(ours["times"][1], us=2.6)])
-    other = save("other.json", dict(own, ranges=[theirs]))
+    other = save(folder, "other.json", dict(own, ranges=[theirs]))
     run([OWN, other], 0, "m 1                2.00 us       1.00 us  B is 2 times as fast",
         "on B, m up to 100       tiled", quiet=["on B, m up to 16", "m 100  "])
 
@@ -267,8 +247,7 @@ def page_of(a, b):
     """The page as XML, and its text."""
     path = os.path.join(folder, "page.html")
     run([a, b, "--html", path], 0)
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
+    text = read(path)
     root = xml.fromstring(text.removeprefix("<!DOCTYPE html>"))
     words = re.findall(r"""(?:src|href|url)\W+http|<script|@import|<link""", text)
     check(not words, f"the page needs nothing from elsewhere: {words}")

@@ -10,16 +10,13 @@ import shutil
 import stat
 import subprocess
 import sys
-import tempfile
 
-from checks import check, cpu_device, end, no_stand_in, stand_in
+from checks import check, cpu_device, end, make_home, no_stand_in, read, stand_in, tried, write
 
 MMTUNE, ROOT, STAND_IN = sys.argv[1:4]
-folder = tempfile.mkdtemp(prefix="mmtune-test-")
+folder, environment = make_home()
 data, cache = folder + "/data", folder + "/cache"
-environment = dict(os.environ, XDG_CACHE_HOME=cache, XDG_DATA_HOME=data)
-for name in ("MMTUNE_TEMPLATE_DIR", "MMTUNE_CACHE_LIMIT"):
-    environment.pop(name, None)
+environment.pop("MMTUNE_CACHE_LIMIT", None)
 real, environment = no_stand_in(STAND_IN, environment), stand_in(STAND_IN, environment)
 PAPERS = ROOT + "/profiles/papers/"
 SMALL = ["--type", "f32", "--shape", "64x64x64", "--template", "tiled", "--budget", "1c"]
@@ -30,14 +27,8 @@ MOUNTING = [["unshare", "-m"], ["unshare", "-rm"]]
 def run(words, status, *said, before="", inside=(), **variables):
     """Runs the program, in a shell that does `before`; checks its exit status and words. A variable
     that is None is not set."""
-    command = [*inside, "sh", "-c", before + '\nexec "$@"', "sh", MMTUNE, *words]
-    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                          env={k: v for k, v in dict(environment, **variables).items() if v is not None})
-    both = done.stdout + done.stderr
-    wrong = [f"does not say {text!r}" for text in said if text not in both]
-    if done.returncode != status:
-        wrong.append(f"exit status is {done.returncode}, should be {status}")
-    check(not wrong, f"{before} mmtune {' '.join(words)}: {'; '.join(wrong)}\n{both}")
+    there = {k: v for k, v in dict(environment, **variables).items() if v is not None}
+    done = tried(MMTUNE, words, status, *said, env=there, inside=[*inside, "sh", "-c", before + '\nexec "$@"', "sh"])
     return done.stdout, done.stderr
 
 
@@ -65,8 +56,7 @@ def test_named_links():
     run(["emit", "naive", "-o", target], 0)
     check(mode(target) == 0o600, f"emit -o makes mode {mode(target):o}")
     run(["emit", "tiled", "-o", link], 0)
-    with open(target, encoding="utf-8") as f:
-        check("tiled" in f.read() and os.path.islink(link), "-o writes through a user's link")
+    check("tiled" in read(target) and os.path.islink(link), "-o writes through a user's link")
 
 
 def test_limit():
@@ -100,13 +90,10 @@ def test_tuning(device):
     os.chmod(data + "/mmtune", 0o700)
 
     # A link beside the profile leads nowhere; a pipe is not waited for.
-    victim = folder + "/victim"
-    with open(victim, "w", encoding="utf-8") as f:
-        f.write("precious")
+    victim = write(folder, "victim", "precious")
     os.symlink(victim, folder + "/open/led.json.journal")
     run([*tune, "-o", folder + "/open/led.json"], 1, "is a symbolic link")
-    with open(victim, encoding="utf-8") as f:
-        check(f.read() == "precious", "a link beside the profile is not written through")
+    check(read(victim) == "precious", "a link beside the profile is not written through")
     pipe = folder + "/pipe"
     for words in (["-o", pipe], ["-o", pipe, "--fresh"]):
         run([*tune, *words], 1, "is a pipe; a regular file is needed")

@@ -5,26 +5,22 @@ FAKES holds a CUDA driver whose kernels run on the host, NVRTC, and NVML in a fo
 own (tests/emulation/fake/card); LIBRARIES a cuBLASLt that does without a card, too (tests/emulation/fake)."""
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 
-from checks import add_model, check, end
+from checks import add_model, check, end, expect, journal, load, make_home, name_of, read, write, write_journal
 
 MMTUNE, FAKES, LIBRARIES = sys.argv[1:4]
-folder = tempfile.mkdtemp(prefix="mmtune-test-")
-CARDS = folder + "/cards"
-environment = dict(os.environ, XDG_CACHE_HOME=folder + "/cache", XDG_DATA_HOME=folder + "/data",
-                   MMT_FAKE_CARDS=CARDS, MMTUNE_NVRTC="")
+folder, environment = make_home(MMTUNE_NVRTC="")
+CARDS = environment["MMT_FAKE_CARDS"] = folder + "/cards"
 COOL, HOT = "0000:65:00.0 50 2000 0", "0000:65:00.0 92 1000 0x20"
 
 
 def deal(line):
     """How the card fares from now on."""
-    with open(CARDS + ".next", "w", encoding="utf-8") as f:
-        f.write(line + "\n")
-    os.replace(CARDS + ".next", CARDS)
+    os.replace(write("", CARDS + ".next", line + "\n"), CARDS)
 
 
 def libraries(nvml):
@@ -47,12 +43,8 @@ def tune(name, budget, nvml=True, hot_after=None, shapes=("24x40",)):
             if hot_after and sum(e["event"] == "result" for e in events) == hot_after:
                 deal(HOT)
     check(run.returncode == 0, f"{name} ends with {run.returncode}")
-    with open(path + ".journal", encoding="utf-8") as f:
-        results = [line for line in map(json.loads, list(f)[1:]) if not line.get("whole")]
-    with open(path, encoding="utf-8") as f:
-        profile = json.load(f)
-    said = subprocess.run([MMTUNE, "show", path], capture_output=True, text=True, env=environment)
-    return events, results, profile, said.stdout
+    results = [line for line in journal(path) if not line.get("whole")]
+    return events, results, load(path), expect(MMTUNE, ["show", path], 0, env=environment)
 
 
 # ---- what a journal says, and the card does not -----------------------------------------------------
@@ -63,16 +55,14 @@ SLOW = "VECTOR=1"  # kernels that take 3 ms here, while the others take 1
 def lie(path, name, seconds):
     """Writes into the journal that a slow kernel was fast, and nothing of finals: its
     configuration."""
-    with open(path + ".journal", encoding="utf-8") as f:
-        lines = [json.loads(line) for line in f]
-    lines = [line for line in lines if not line.get("final")]
-    slow = [line for line in lines[1:] if SLOW in line["configuration"]]
+    lines = [line for line in journal(path) if not line.get("final")]
+    slow = [line for line in lines if SLOW in line["configuration"]]
     check(slow and all(2.9e-3 < line["seconds"] < 3.1e-3 for line in slow), f"some are slow: {lines}")
     slow[0]["seconds"] = seconds
-    path = f"{folder}/{name}.json"
-    with open(path + ".journal", "w", encoding="utf-8") as f:
-        f.writelines(json.dumps(line) + "\n" for line in lines)
-    return path, slow[0]["configuration"]
+    other = f"{folder}/{name}.json"
+    shutil.copy(path + ".journal", other + ".journal")
+    write_journal(other, lines)
+    return other, slow[0]["configuration"]
 
 
 def go_on(path, budget="1c", stop_at=None, **faults):
@@ -88,9 +78,7 @@ def go_on(path, budget="1c", stop_at=None, **faults):
             if events[-1]["event"] == stop_at:
                 run.send_signal(signal.SIGINT)
                 stop_at = None
-    with open(path, encoding="utf-8") as f:
-        entry = json.load(f)["entries"][0]
-    return events, " ".join([entry["template"], *(f"{k}={v}" for k, v in entry["knobs"].items())])
+    return events, name_of(load(path)["entries"][0])
 
 
 def test_disproved():
@@ -200,8 +188,7 @@ def test_bench():
         done = mmtune("bench", "--device", "cuda:0", "--shape", "20x12x16", "--configuration", "naive",
                       "--against", "none")
         check(done.returncode == 0 and said in done.stdout, done.stdout + done.stderr)
-        with open(folder + "/launches", encoding="utf-8") as f:
-            launches = int(f.read())
+        launches = int(read(folder + "/launches"))
         check(least <= launches <= most, f"{launches} launches, {least} to {most} are right")
 
 
@@ -231,8 +218,7 @@ def test_alone():
     """CUDA serves where OpenCL's loader cannot be opened; a file that is no library stands for that."""
     deal(COOL)
     os.mkdir(folder + "/loader")
-    with open(folder + "/loader/libOpenCL.so.1", "w", encoding="utf-8"):
-        pass
+    write(folder, "loader/libOpenCL.so.1", "")
     done = subprocess.run([MMTUNE, "devices"], capture_output=True, text=True,
                           env=dict(environment, LD_LIBRARY_PATH=f"{folder}/loader:{FAKES}"))
     check(done.returncode == 0 and "cuda:0" in done.stdout and "opencl:" not in done.stdout and

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from checks import add_model, check, end, has_studies, make_home, need_cpu_device, plant_templates
+from checks import add_model, check, end, expect, has_studies, make_home, need_cpu_device, plant_templates, write
 
 MMTUNE, ROOT = map(os.path.abspath, sys.argv[1:3])
 folder, environment = make_home()
@@ -143,8 +143,7 @@ def test_study(device):
     out = interrupt(process, signal.SIGINT, "mmtune study: interrupted; tables have what was measured until then")
     check("-> ladder/" in out, f"and they are saved: {out}")
     os.mkdir(folder + "/bin")
-    with open(folder + "/bin/gnuplot", "w", encoding="utf-8") as f:
-        f.write(DRAWING % sys.executable)
+    write(folder, "bin/gnuplot", DRAWING % sys.executable)
     os.chmod(folder + "/bin/gnuplot", 0o755)
     environment["PATH"] = folder + "/bin:" + environment["PATH"]
     process = start([*study, "1000"])
@@ -155,10 +154,8 @@ def test_study(device):
 def test_regret(device):
     path = folder + "/p.json"
     environment.pop("MMTUNE_TEMPLATE_DIR", None)
-    done = subprocess.run([MMTUNE, "--device", device, "-o", path, "--type", "f32", "--shape", "96x80x64", "--template",
-                           "tiled", "--budget", "2c"], capture_output=True, text=True, env=environment)
-    if not check(done.returncode == 0, f"a profile is there: {done.stdout}{done.stderr}"):
-        return
+    expect(MMTUNE, ["--device", device, "-o", path, "--type", "f32", "--shape", "96x80x64", "--template", "tiled",
+                    "--budget", "2c"], 0, env=environment)
     add_model(path)
     slow("m + 500", "naive", "panel", "skinny")
     process = start(["regret", "--device", device, "--profile", path, "--budget", "0", "--limit", "20"])

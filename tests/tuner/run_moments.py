@@ -22,7 +22,8 @@ import sys
 import tempfile
 import time
 
-from checks import add_model, check, cpu_device, end, has_studies, need_cpu_device, no_stand_in, stand_in, wait_for_handler
+from checks import (add_model, check, check_tried_once, cpu_device, end, expect, has_studies, is_candidate, load,
+                    name_of, need_cpu_device, no_stand_in, skip, stand_in, wait_for_handler, write)
 
 MMTUNE, STAND_IN, PART, *OPTIONS = os.path.abspath(sys.argv[1]), *sys.argv[2:]
 folder = tempfile.mkdtemp(prefix="mmtune-moments-")
@@ -64,36 +65,21 @@ def records(path):
     return [json.loads(line) for line in lines_of(path)[1:]]
 
 
-def is_candidate(line):
-    return not any(line.get(word) for word in ("final", "calibration", "whole"))
-
-
 def check_journal(path, before):
     """Nothing is lost, and nothing is repeated but what may be."""
     now = lines_of(path)
     check(now[:len(before)] == before, f"{path}: {len(before)} lines stood there, and {len(now)} do now")
-    seen = {}
-    for line in records(path):
-        if line.get("final"):
-            continue
-        key = line["problem"], line["configuration"], is_candidate(line), bool(line.get("whole"))
-        last = seen.get(key)
-        again = last and (last["status"] == "killed" or last["status"] in ("failed", "hung", "crashed") and
-                          last.get("attempt", 1) == 1)
-        check(not last or again, f"done twice: {last}, {line}")
-        seen[key] = line
+    check_tried_once(line for line in records(path) if not line.get("final"))
     return now
 
 
 def check_profile(path, problems=None):
-    shown = subprocess.run([MMTUNE, "show", path], capture_output=True, text=True, env=environment)
-    check(shown.returncode == 0, f"{path} is no profile: {shown.stderr}")
-    with open(path, encoding="utf-8") as f:
-        entries = json.load(f)["entries"]
+    expect(MMTUNE, ["show", path], 0, env=environment)
+    entries = load(path)["entries"]
     timed = {(line["problem"].split()[-1], line["configuration"]) for line in records(path)
              if line["status"] == "timed"}
     for entry in entries:
-        name = " ".join([entry["template"], *(f"{k}={v}" for k, v in entry["knobs"].items())])
+        name = name_of(entry)
         shape = "x".join(str(entry["problem"][size]) for size in "mnk")
         check((shape, name) in timed, f"the winner {name} of {shape} was timed: {timed}")
     check(problems is None or len(entries) == problems, f"{path} has {len(entries)} entries")
@@ -101,9 +87,7 @@ def check_profile(path, problems=None):
 
 
 def finish(device, path, shape, env=None):
-    done = subprocess.run([MMTUNE, *tune_words(device, path, shape, "2c")], capture_output=True, text=True,
-                          env=env or environment)
-    check(done.returncode == 0, f"the next run ends well: {done.returncode}, {done.stderr}")
+    expect(MMTUNE, tune_words(device, path, shape, "2c"), 0, env=env or environment)
 
 
 # ---- kills ----------------------------------------------------------------------------------
@@ -169,9 +153,9 @@ def test_kills():
         shape = SHAPES[runs // 40 % len(SHAPES)]
         path = f"{folder}/{shape}.json"
         recording = folder + "/calls.jsonl"
-        with open(recording, "w", encoding="utf-8") as f:
-            f.write(json.dumps({"call": "gemm f32 nn " + shape, "client": "blas", "library": os.path.basename(library),
-                                "path": library, "fates": {"recorded": 10}, "timed": 10, "ns": 10**9}) + "\n")
+        write("", recording, json.dumps({"call": "gemm f32 nn " + shape, "client": "blas", "timed": 10, "ns": 10**9,
+                                         "library": os.path.basename(library), "path": library,
+                                         "fates": {"recorded": 10}}) + "\n")
         words = record_words(device, path, recording)
         whom, event = kill_in_phase(words, dice, 12)
         if whom:
@@ -282,8 +266,7 @@ def test_spaces():
     device = need_cpu_device(MMTUNE, environment)
     alone = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
     if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode:
-        print("skipped: PID namespaces cannot be made here; root can")
-        sys.exit(77)
+        skip("PID namespaces cannot be made here; root can")
     processes = []
     for shape, forks in zip(SHAPES, (30, 0)):  # no process of the second one has the first one's number
         path = f"{folder}/{shape}.json"
@@ -417,9 +400,7 @@ def deleted(device):
     now = check_journal(path, before)
     check(len([line for line in records(path) if is_candidate(line)]) == 3, f"all are there: {now}")
     os.remove(path + ".journal")
-    done = subprocess.run([MMTUNE, *tune_words(device, path, SHAPES[0], "1c")], capture_output=True, text=True,
-                          env=environment)
-    check(done.returncode == 0 and "is missing" in done.stdout, f"a missing journal is told: {done.stdout}")
+    expect(MMTUNE, tune_words(device, path, SHAPES[0], "1c"), 0, "is missing", env=environment)
 
 
 {"kills": test_kills, "full": test_full, "spaces": test_spaces, "finals": test_finals, "words": test_words}[PART]()

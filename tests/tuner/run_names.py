@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-from checks import check, end, make_home
+from checks import check, end, load, make_home, read, write
 
 MMTUNE, FAKES = map(os.path.abspath, sys.argv[1:3])
 folder, environment = make_home(LD_LIBRARY_PATH=FAKES, MMTUNE_NVRTC="")
@@ -23,9 +23,7 @@ def run(*words):
     return done.stdout.decode("utf-8")
 
 
-with open(folder + "/cards", "w", encoding="utf-8") as f:
-    f.write("0000:65:00.0 50 2000 0\n")
-environment["MMT_FAKE_CARDS"] = folder + "/cards"
+environment["MMT_FAKE_CARDS"] = write(folder, "cards", "0000:65:00.0 50 2000 0\n")
 
 listed = json.loads(run("devices", "--json") or "[]")
 check([device["name"] for device in listed if device["id"] == "cuda:0"] == [NAME], f"the name is valid: {listed}")
@@ -34,10 +32,8 @@ events = run("--json", "--device", "cuda:0", "--op", "heat2d", "--type", "f32", 
 check(all(map(json.loads, events.splitlines())), f"events are JSON: {events}")
 path = folder + "/data/mmtune/cuda-karte-1m.json"
 if check(os.path.exists(path), f"the path is plain: {os.listdir(folder + '/data/mmtune')}"):
-    with open(path, encoding="utf-8") as f:
-        check(json.load(f)["device"]["name"] == NAME, "the profile has it")
-    with open(path + ".journal", encoding="utf-8") as f:
-        check(NAME in json.loads(f.readline())["device"], "and so has the journal")
+    check(load(path)["device"]["name"] == NAME, "the profile has it")
+    check(NAME in json.loads(read(path + ".journal").split("\n")[0])["device"], "and so has the journal")
     shown = run("show", "--device", "cuda:0")
     check(NAME in shown and "gemm" not in shown and "heat2d" in shown, f"it is found again: {shown}")
     again = json.loads(run("show", "--json", "--device", "cuda:0"))

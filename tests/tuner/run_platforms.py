@@ -5,14 +5,13 @@
   rusticl   Mesa's Rusticl on llvmpipe (Debian's mesa-opencl-icd): verifies, tunes, multiplies
 
 MULTIPLY is examples/01_multiply."""
-import json
 import os
 import subprocess
 import sys
 import tempfile
 
 import checks
-from checks import check, end, skip
+from checks import check, end, journal, load, read, skip, write
 
 PART, MMTUNE, MULTIPLY = sys.argv[1:4]
 VENDORS = os.environ.get("OCL_ICD_VENDORS", "/etc/OpenCL/vendors")
@@ -28,8 +27,7 @@ def libraries():
     if os.path.isdir(VENDORS):
         for name in sorted(os.listdir(VENDORS)):
             if name.endswith(".icd"):
-                with open(os.path.join(VENDORS, name), encoding="utf-8") as f:
-                    found[name[:-4]] = f.read().strip()
+                found[name[:-4]] = read(os.path.join(VENDORS, name)).strip()
     if os.path.exists(OCLGRIND):
         found["oclgrind"] = OCLGRIND
     return found
@@ -39,8 +37,7 @@ def only(*platforms):
     """The environment in which these libraries are all that there is, in this order."""
     vendors = tempfile.mkdtemp(dir=folder)
     for i, library in enumerate(platforms):
-        with open("%s/%d.icd" % (vendors, i), "w", encoding="utf-8") as f:
-            f.write(library + "\n")
+        write(vendors, "%d.icd" % i, library + "\n")
     return dict(environment, OCL_ICD_VENDORS=vendors)
 
 
@@ -109,11 +106,8 @@ def try_tuning(env, device):
                CANDIDATES, "-o", path)
     if not check(done.returncode == 0, "tuning ends with %d: %s" % (done.returncode, done.stderr)):
         return
-    with open(path, encoding="utf-8") as f:
-        entries = json.load(f)["entries"]
+    entries, results = load(path)["entries"], journal(path)
     check(len(entries) == 1, "one problem was tuned: %s" % entries)
-    with open(path + ".journal", encoding="utf-8") as f:
-        results = [json.loads(line) for line in f][1:]
     times = [r["seconds"] for r in results if r.get("seconds")]
     check(times and min(times) > 1e-7, "times are not 0: %s" % times)
     print("%d of %d results are times, the least %.1f us" % (len(times), len(results),

@@ -2,13 +2,11 @@
 """When a run writes its profile, and what it takes from it: run_profiles.py MMTUNE SOURCE_ROOT STAND_IN
 
 On the CPU of emulation/fake/opencl, in the folder STAND_IN."""
-import json
 import os
 import shutil
-import subprocess
 import sys
 
-from checks import add_model, check, end, make_home, need_cpu_device, stand_in
+from checks import add_model, check, end, expect, load, make_home, need_cpu_device, read, save, stand_in
 
 MMTUNE, ROOT, STAND_IN = sys.argv[1:4]
 folder, environment = make_home()
@@ -16,24 +14,11 @@ environment = stand_in(STAND_IN, environment)
 
 
 def run(*words, status=0, said=()):
-    done = subprocess.run([MMTUNE, *words], capture_output=True, text=True, env=environment)
-    both = done.stdout + done.stderr
-    check(done.returncode == status and all(text in both for text in said),
-          f"mmtune {' '.join(words)}: exit status {done.returncode}, should be {status}, and say {said}\n{both}")
-    return done.stdout
-
-
-def read(path):
-    with open(path, encoding="utf-8") as f:
-        return f.read()
+    return expect(MMTUNE, words, status, *said, env=environment)
 
 
 def count_lines(path):
     return len(read(path).split("\n")) if os.path.exists(path) else 0
-
-
-def load(path):
-    return json.loads(read(path))
 
 
 def tune(path, type_, shape, template, budget, **more):
@@ -123,8 +108,7 @@ def test_other_device():
     run("--device", device, "--type", "f32", "--shape", "96x80x64", "--template", "naive", "--budget", "1c")
     (name,) = [n for n in os.listdir(folder + "/data/mmtune") if n.endswith(".json")]
     profile["device"]["limits"]["sms"] += 62
-    with open(f"{folder}/data/mmtune/{name}", "w", encoding="utf-8") as f:
-        json.dump(profile, f)
+    save(folder + "/data/mmtune", name, profile)
     os.remove(f"{folder}/data/mmtune/{name}.journal")
     there = read(f"{folder}/data/mmtune/{name}")
     run("--device", device, "--type", "f32", "--shape", "96x80x64", "--template", "naive", "--budget", "1c")

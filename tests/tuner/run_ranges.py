@@ -3,11 +3,10 @@
 
 On the CPU of emulation/fake/opencl, in the folder STAND_IN."""
 import collections
-import json
 import subprocess
 import sys
 
-from checks import check, end, make_home, need_cpu_device, stand_in
+from checks import check, end, expect, journal, load, make_home, need_cpu_device, stand_in
 
 MMTUNE, ROOT, STAND_IN = sys.argv[1:4]
 folder, environment = make_home()
@@ -16,24 +15,13 @@ path = folder + "/range.json"
 
 
 def run(*words, said=()):
-    done = subprocess.run([MMTUNE, *words], capture_output=True, text=True, env=environment)
-    both = done.stdout + done.stderr
-    check(done.returncode == 0 and all(text in both for text in said),
-          f"mmtune {' '.join(words)}: exit status {done.returncode}, should be 0, and say {said}\n{both}")
-    return done.stdout
-
-
-def load():
-    with open(path, encoding="utf-8") as f:
-        return json.load(f)
+    return expect(MMTUNE, words, 0, *said, env=environment)
 
 
 def lines():
     """How often each kernel was timed on the range's m, and verified wholly."""
-    with open(path + ".journal", encoding="utf-8") as f:
-        found = [json.loads(line) for line in f.read().splitlines()]
     return collections.Counter(
-        (line["problem"], line["configuration"], "whole" in line) for line in found
+        (line["problem"], line["configuration"], "whole" in line) for line in journal(path)
         if line.get("whole") or line.get("calibration") and line["problem"].endswith("x40x24"))
 
 
@@ -72,7 +60,7 @@ def check_served(profile, ends):
 
 device = need_cpu_device(MMTUNE, environment)
 tune("4c")
-first, known = load(), lines()
+first, known = load(path), lines()
 ends = check_range(first)
 whole = {(problem, configuration) for problem, configuration, is_whole in known if is_whole}
 for problem in ("1x40x24", "8x40x24"):
@@ -82,5 +70,5 @@ subprocess.run([sys.executable, ROOT + "/tools/check_schema.py", path], check=Tr
 tune("1c")
 after = lines()
 check(all(after[key] == known[key] for key in known), f"what was timed was not timed again: {known}, {after}")
-check_range(load())
+check_range(load(path))
 end("range of m", folder)

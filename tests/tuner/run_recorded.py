@@ -8,10 +8,9 @@ FAKES is the folder of the stand-in libraries (tests/emulation/fake)."""
 import json
 import os
 import shutil
-import subprocess
 import sys
 
-from checks import check, end, expect, make_home, need_cpu_device, stand_in, write
+from checks import check, end, expect, load, make_home, need_cpu_device, read, stand_in, write
 
 PART, MMTUNE, FAKES = sys.argv[1:4]
 CARD = sys.argv[4] if PART == "card" else None
@@ -35,16 +34,13 @@ def line(problem, client, calls, us=0.0, version="13.1.0", path="libcublas.so.13
 def tune(recording, device, budget, *words, **variables):
     """The events of a run, by their name, and the profile."""
     path = folder + "/profile.json"
-    done = subprocess.run([MMTUNE, "--json", "--device", device, "--recorded", recording, "--template", "naive",
-                           "--budget", budget, "--limit", "900", "-o", path, *words], capture_output=True, text=True,
-                          env=dict(environment, **variables))
-    check(done.returncode == 0, f"--recorded ends with {done.returncode}:\n{done.stdout}{done.stderr}")
+    said = expect(MMTUNE, ["--json", "--device", device, "--recorded", recording, "--template", "naive", "--budget",
+                           budget, "--limit", "900", "-o", path, *words], 0, env=dict(environment, **variables))
     events = {}
-    for text in done.stdout.splitlines():
+    for text in said.splitlines():
         event = json.loads(text)
         events.setdefault(event["event"], []).append(event)
-    with open(path, encoding="utf-8") as f:
-        return events, json.load(f)
+    return events, load(path)
 
 
 def near(a, b):
@@ -192,8 +188,7 @@ def test_prune():
     write(folder, path, line("gemm f32 nn 16x12x12", "cublas", 1000, 100) * 3 + "torn" +
           line("gemm f32 nn 8x8x8", "cublas", 1, 1) + line("gemm f32 nn 9x9x9", "cublas", 1, 1))
     expect(MMTUNE, [*command, "--prune"], 0, "1 of 2 kinds of calls are kept", "line 4 is passed over", env=environment)
-    with open(path, encoding="utf-8") as f:
-        kept = [json.loads(text) for text in f]
+    kept = [json.loads(text) for text in read(path).splitlines()]
     check(len(kept) == 1 and kept[0]["fates"] == {"recorded": 3000} and kept[0]["timed"] == 6, f"{kept}")
     expect(MMTUNE, [*command, "--prune", "--run", "7"], 2, "--prune is of all runs", env=environment)
 

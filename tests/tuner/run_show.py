@@ -2,33 +2,19 @@
 """What `mmtune show` and `merge` print: run_show.py MMTUNE SOURCE_ROOT BAD_PROFILES"""
 import json
 import os
-import subprocess
 import sys
 import tempfile
+
+from checks import check, end, expect, load, save
 
 MMTUNE, ROOT, BAD = sys.argv[1:4]
 GTX = os.path.join(ROOT, "profiles/papers/geforce-gtx-1060.json")
 QUADRO = os.path.join(ROOT, "profiles/papers/quadro-k5000.json")
 OWN = os.path.join(ROOT, "tests/data/profiles/good/small.json")
-failures = []
 
 
-def run(words, status, *said, quiet=()):
-    """Runs it; checks the exit status and what is said on either stream."""
-    done = subprocess.run([MMTUNE, *words], capture_output=True, text=True)
-    both = done.stdout + done.stderr
-    wrong = [f"does not say {text!r}" for text in said if text not in both]
-    wrong += [f"says {text!r}" for text in quiet if text in both]
-    if done.returncode != status:
-        wrong.append(f"exit status is {done.returncode}, should be {status}")
-    if wrong:
-        failures.append(f"{' '.join(words)}: {'; '.join(wrong)}\n{both}")
-    return done.stdout
-
-
-def check(held, what):
-    if not held:
-        failures.append(f"not so: {what}")
+def run(words, status, *said, **more):
+    return expect(MMTUNE, words, status, *said, **more)
 
 
 run(["show", OWN], 0, "Testing", "sm_90a", "seed 18446744073709551615", "1 tried",
@@ -69,7 +55,7 @@ ranges = shown["ranges"]
 check([r["problems"] for r in ranges] == ["gemm f32 nt 1-100x48x32"], "show --json has the range")
 check([s["m_to"] for s in ranges[0]["segments"]] == [16, 100], "and its segments")
 check(ranges[0]["times"][1] == {"m": 33, "time_us": 2.5, "best_us": 2.0}, "and its times")
-own = json.load(open(OWN))
+own = load(OWN)
 first, *others = own["entries"]
 with tempfile.TemporaryDirectory() as folder:
     faster, foreign, out = (os.path.join(folder, name) for name in ("faster", "foreign", "out"))
@@ -83,15 +69,14 @@ with tempfile.TemporaryDirectory() as folder:
     theirs = dict(ours, segments=ours["segments"][1:],
                   times=[dict(ours["times"][0], us=1.0), dict(ours["times"][1], us=2.6)])
     wider = dict(ours, problem=dict(ours["problem"], n=49, ldb=32, ldc=49))
-    json.dump(dict(own, entries=[quicker, longer], models=[more, same],
-                   ranges=[wider, theirs]), open(faster, "w"))
-    json.dump(dict(own, device=dict(own["device"], name="Another")), open(foreign, "w"))
+    save("", faster, dict(own, entries=[quicker, longer], models=[more, same], ranges=[wider, theirs]))
+    save("", foreign, dict(own, device=dict(own["device"], name="Another")))
 
-    json.dump(dict(own, models=[dict(f32, heeded=0)]), open(out, "w"))
+    save("", out, dict(own, models=[dict(f32, heeded=0)]))
     run(["show", out], 0, "; other shapes by the law of time alone: what 24 taught chose no better\n")
 
     run(["merge", OWN, faster, "--out", out], 0)
-    merged = json.load(open(out))
+    merged = load(out)
     times = {(e["problem"]["m"], e["template"], e["source"]): e["time"]["median_us"]
              for e in merged["entries"]}
     check(times[64, first["template"], ""] == 2.0, "the faster entry stays")
@@ -106,12 +91,11 @@ with tempfile.TemporaryDirectory() as folder:
           "the order does not matter to entries, and standard output gets it")
     run(["merge", OWN, faster, "--out", OWN + "/nowhere"], 1, "Not a directory")
     run(["merge", OWN, foreign, "--out", out], 1, "foreign", "'Another'", "Testing")
-    check(json.load(open(out)) == merged, "what cannot be merged leaves the file as it is")
+    check(load(out) == merged, "what cannot be merged leaves the file as it is")
 
     # What another card or driver is told of; another number of multiprocessors is refused.
     def of(path, **device):
-        with open(path, "w") as file:
-            json.dump(dict(own, device=dict(own["device"], **device)), file)
+        save("", path, dict(own, device=dict(own["device"], **device)))
 
     limits = own["device"]["limits"]
     for key, value, said in (("sms", limits["sms"] + 7, "multiprocessors, and this one has"),
@@ -129,8 +113,7 @@ with tempfile.TemporaryDirectory() as folder:
 
     def merged_record(a, b):
         for path, entry in ((faster, a), (foreign, b)):
-            with open(path, "w") as file:
-                json.dump(dict(own, entries=[entry]), file)
+            save("", path, dict(own, entries=[entry]))
         entry, = json.loads(run(["merge", faster, foreign], 0))["entries"]
         return entry.get("yardstick")
 
@@ -144,6 +127,4 @@ with tempfile.TemporaryDirectory() as folder:
 run(["merge", GTX, QUADRO], 1, "published figures")
 run(["merge", OWN], 2, "1 file is named")
 run(["merge", "--help"], 0, "usage: mmtune merge")
-
-print("\n".join(failures) or "show and merge say what they should")
-sys.exit(1 if failures else 0)
+end("show and merge")

@@ -20,16 +20,14 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
-from checks import (add_model, check, cpu_device, devices, end, failures, need_cpu_device, no_stand_in, plant_templates,
-                    stand_in)
+from checks import (add_model, check, check_tried_once, cpu_device, devices, end, expect, failures, is_candidate,
+                    journal, load, make_home, name_of, need_cpu_device, no_stand_in, plant_templates, save, skip,
+                    stand_in, write_journal)
 
 MMTUNE, ROOT, PART, *STAND_IN = sys.argv[1:]
-folder = tempfile.mkdtemp(prefix="mmtune-test-")
-environment = dict(os.environ, XDG_CACHE_HOME=folder + "/cache", XDG_DATA_HOME=folder + "/data")
-environment.pop("MMTUNE_TEMPLATE_DIR", None)
+folder, environment = make_home()
 if PART == "killed":  # of caches that a run makes and removes
     environment.pop("POCL_CACHE_DIR", None)
 real = environment
@@ -45,18 +43,8 @@ def on_real_devices():
     environment = before
 
 
-def run(words, status, *said, limit=None):
-    """Runs the program; checks its exit status and what it says on either stream."""
-    command = [MMTUNE, *words]
-    if limit:
-        command = ["sh", "-c", f"ulimit -f {limit}; exec \"$@\"", "sh", *command]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    both = done.stdout + done.stderr
-    wrong = [f"does not say {text!r}" for text in said if text not in both]
-    if done.returncode != status:
-        wrong.append(f"exit status is {done.returncode}, should be {status}")
-    check(not wrong, f"mmtune {' '.join(words)}: {'; '.join(wrong)}\n{both}")
-    return done.stdout
+def run(words, status, *said, inside=()):
+    return expect(MMTUNE, words, status, *said, env=environment, inside=inside)
 
 
 def start(words, **streams):
@@ -66,23 +54,14 @@ def start(words, **streams):
 
 # ---- reading what was written ---------------------------------------------------------------
 
-def read_journal(path):
-    with open(path + ".journal", encoding="utf-8") as f:
-        lines = f.read().split("\n")
-    check(lines[-1] == "", f"{path}.journal ends with a whole line")
-    return [json.loads(line) for line in lines[:-1]]
-
-
 def results(path):
-    """What counts: the lines behind the last header, and behind what --fresh forgot last."""
-    lines = read_journal(path)
-    begin = max(i for i, line in enumerate(lines) if "format" in line or "forget" in line)
-    return lines[begin + 1:]
+    """What counts: the lines behind the last header, which another compiler adds, and behind what --fresh forgot."""
+    lines = journal(path)
+    return lines[max((i for i, line in enumerate(lines) if "format" in line or "forget" in line), default=-1) + 1:]
 
 
 def candidates(path):
-    return [line for line in results(path)
-            if not line.get("final") and not line.get("calibration") and not line.get("whole")]
+    return [line for line in results(path) if is_candidate(line)]
 
 
 def wholes(path):
@@ -98,22 +77,12 @@ def calibrations(path):
 
 
 def check_unique(path):
-    """Only what failed, hung or crashed is tried twice, and what was killed from outside."""
-    seen = {}
-    for line in candidates(path) + calibrations(path):
-        key = line["problem"], line["configuration"]
-        before = seen.get(key)
-        again = before and (before["status"] == "killed" or before.get("attempt", 1) == 1 and
-                            before["status"] in ("failed", "hung", "crashed"))
-        check(not before or again and line["attempt"] == before.get("attempt", 1) + 1,
-              f"measured twice: {before}, {line}")
-        seen[key] = line
+    check_tried_once(candidates(path) + calibrations(path))
 
 
 def check_profile(path, problems):
     run(["show", path], 0)
-    with open(path, encoding="utf-8") as f:
-        profile = json.load(f)
+    profile = load(path)
     found = [entry["problem"] for entry in profile["entries"]]
     check(len(found) == problems, f"{path} has {len(found)} entries, should have {problems}")
     return profile
@@ -225,9 +194,7 @@ def test_usage():
     run(["templates", "--device", device, "--why", "tiled"], 0, "configurations are legal")
     run(["--device", device, "-o", "/proc/none/p.json"], 1, "/proc/none")
     run(["--device", device, "-o", folder], 1, folder)
-    with open(folder + "/other.json", "w", encoding="utf-8") as f:
-        f.write("{\"format\": 99}")
-    run(["--device", device, "-o", folder + "/other.json"], 1, "other.json", "--fresh")
+    run(["--device", device, "-o", save(folder, "other.json", {"format": 99})], 1, "other.json", "--fresh")
     run(["--device", device, "--with", folder + "/none.json"], 1, "none.json")
 
 
@@ -247,8 +214,7 @@ def test_journal():
 
     # Finalists are timed beside each other; the winner and the runner-up once more. On a busy
     # machine a winner may turn out slower than the next ones are known for, and meets these, too.
-    finals = collections.Counter(line["configuration"] for line in read_journal(path)[1:]
-                                 if line.get("final"))
+    finals = collections.Counter(line["configuration"] for line in journal(path) if line.get("final"))
     winner = name_of(first["entries"][0])
     again = [name for name, rounds in finals.items() if rounds >= 2]
     check(winner in again and len(again) >= 2 if len(finals) > 1 else finals[winner] == 1,
@@ -266,8 +232,7 @@ def test_journal():
             f.write(whole[:length])
         left = max(whole[:length].count(b"\n") - 1, 0)
         run(command + ["1c"], 0)
-        kept = [line for line in read_journal(path)[1:left + 1]]
-        check(kept == [json.loads(line) for line in whole.split(b"\n")[1:left + 1]],
+        check(journal(path)[:left] == [json.loads(line) for line in whole.split(b"\n")[1:left + 1]],
               f"cut at {length}, what stands before the cut is kept")
         check_unique(path)
         check_profile(path, 1)
@@ -311,7 +276,8 @@ def test_journal():
     # Eight blocks of 512 bytes: the disk is full in mid-search.
     full = folder + "/full.json"
     run(["--device", device, "-o", full, *SMALL, "--budget", "60c"], 1,
-        "even the naive kernel fails now", "cannot be written: File too large", limit=8)
+        "even the naive kernel fails now", "cannot be written: File too large",
+        inside=["sh", "-c", 'ulimit -f 8; exec "$@"', "sh"])
     check(not [line for line in candidates(full) if line["status"] != "timed"],
           "what failed for want of space is no candidate's fault")
     run(["--device", device, "-o", full, *SMALL, "--budget", "1c"], 0)
@@ -321,22 +287,17 @@ def test_journal():
 
 # ---- learned ------------------------------------------------------------------------------------
 
-def name_of(entry):
-    return " ".join([entry["template"], *(f"{k}={v}" for k, v in entry["knobs"].items())])
-
-
 def make_best(path, problem):
     """Halves, in the journal, the best time of the problem, and gives it to the second of the
     template's that was tried: which one is the best is not for noise to say."""
     second = [line["configuration"] for line in candidates(path)
               if line["problem"] == problem and line["configuration"].startswith("tiled ")][1]
     least = min(line["seconds"] for line in candidates(path) if line["problem"] == problem)
-    lines = read_journal(path)
+    lines = journal(path)
     for line in lines:
         if line.get("problem") == problem and line["configuration"] == second and "seconds" in line:
             line["seconds"] = least / 2
-    with open(path + ".journal", "w", encoding="utf-8") as f:
-        f.writelines(json.dumps(line) + "\n" for line in lines)
+    write_journal(path, lines)
     return second
 
 
@@ -378,17 +339,13 @@ def test_learned():
 
 def check_fit(path, profile):
     """A profile that lost its models gets them again from a journal."""
-    bare, lost, merged = folder + "/bare.json", folder + "/lost.json", folder + "/merged.json"
-    for without in bare, lost:
-        with open(without, "w", encoding="utf-8") as f:
-            json.dump(dict(profile, models=[]), f)
+    bare, lost = (save(folder, name + ".json", dict(profile, models=[])) for name in ("bare", "lost"))
+    merged = folder + "/merged.json"
     run(["merge", bare, bare, "--fit", "-o", merged], 1, "beside none of the 2 profiles is a journal")
     check(not os.path.exists(merged), "what cannot be fitted is not written")
     shutil.copy(path + ".journal", lost + ".journal")
     run(["merge", lost, bare, "--fit", "-o", merged], 0)
-    with open(merged, encoding="utf-8") as f:
-        anew = json.load(f)
-    check(profile["models"] and anew["models"] == profile["models"], "the same times teach the same")
+    check(profile["models"] and load(merged)["models"] == profile["models"], "the same times teach the same")
 
 
 # ---- seeds --------------------------------------------------------------------------------------
@@ -409,7 +366,7 @@ def time_beside(problem, device_profile, name, configurations):
     """Seconds and spread of each configuration, timed in one run of their own."""
     last = f"{folder}/{name}.json"
     find_winner(problem + ["-o", last, "--with", device_profile, "--budget", "3c"])
-    timed = {line["configuration"]: line for line in read_journal(last)[1:]
+    timed = {line["configuration"]: line for line in journal(last)
              if not line.get("calibration") and not line.get("whole") and line["status"] == "timed"}
     check(all(c in timed for c in configurations), f"{configurations} in {list(timed)}")
     return [timed[c] for c in configurations]
@@ -433,9 +390,8 @@ def compare_seeds(device, attempt):
         print(f"two seeds end with the same kernel, {winners[0]}", flush=True)
         return 0, 0
     profiles[0]["entries"] += profiles[1]["entries"]
-    with open(folder + "/both.json", "w", encoding="utf-8") as f:
-        json.dump(profiles[0], f)
-    rounds = [time_beside(problem, folder + "/both.json", f"round{attempt}-{i}", winners)
+    both = save(folder, "both.json", profiles[0])
+    rounds = [time_beside(problem, both, f"round{attempt}-{i}", winners)
               for i in range(3)]
     seconds = [[r[w]["seconds"] for r in rounds] for w in range(2)]
     spreads = [min(r[w]["spread"] / r[w]["seconds"] for r in rounds) for w in range(2)]
@@ -459,8 +415,7 @@ def test_seeds():
     check(not quiet, f"two seeds end {quiet} apart on a machine that is quiet")
     if not quiet and not failures:
         shutil.rmtree(folder, ignore_errors=True)
-        print("skipped: this machine is too noisy to tell two winners apart")
-        sys.exit(77)
+        skip("this machine is too noisy to tell two winners apart")
 
 
 # ---- killed -------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 
-from checks import check, devices, end, make_home, need_cpu_device, skip
+from checks import check, devices, end, expect, load, make_home, need_cpu_device, read, skip, write
 
 PART, MMTUNE, FAKES = sys.argv[1:4]
 CARD = sys.argv[4] if PART == "card" else None
@@ -27,10 +27,7 @@ def paths(*folders):
 
 
 def mmtune(*words, **variables):
-    done = subprocess.run([MMTUNE, *words], capture_output=True, text=True,
-                          env=dict(environment, **variables))
-    check(done.returncode == 0, f"mmtune {' '.join(words)}: {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
+    return expect(MMTUNE, words, 0, env=dict(environment, **variables))
 
 
 def tune(name, device, goals, *words, **variables):
@@ -49,9 +46,7 @@ def tune(name, device, goals, *words, **variables):
     told = [e for e in events if e["event"] == "library"]
     check(run.returncode == 130 and len(told) == 1 and events[-2] == told[0],
           f"{name}: ends with {run.returncode}, {events}")
-    with open(path, encoding="utf-8") as f:
-        entries = json.load(f)["entries"]
-    return told[-1], {(e["problem"]["type"], e["problem"]["m"]): e.get("yardstick") for e in entries}
+    return told[-1], {(e["problem"]["type"], e["problem"]["m"]): e.get("yardstick") for e in load(path)["entries"]}
 
 
 def near(a, b):
@@ -94,8 +89,7 @@ def test_crash():
     check(near(records["f32", 12]["first_us"], 500) and records["f32", 16] is None and records["f32", 20] is None,
           f"{records}")
     check(told["problems"] == 1 and "Aborted (phase yardstick)" in told["reason"] and not told["missing"], f"{told}")
-    with open(folder + "/log", encoding="utf-8") as f:
-        check(f.read().split().count("dies") == 1, "it is asked once")
+    check(read(folder + "/log").split().count("dies") == 1, "it is asked once")
 
 
 def test_bench():
@@ -115,8 +109,7 @@ def test_missing():
         return
     os.mkdir(folder + "/empty")
     for version in (11, 12, 13):
-        with open(f"{folder}/empty/libcublasLt.so.{version}", "w", encoding="utf-8"):
-            pass
+        write(folder, f"empty/libcublasLt.so.{version}", "")
     told, records = tune("card", "cuda:0", 1, "--type", "f32", "--shape", "12x12x12",
                          **paths(CARD, CARD + "/whole", folder + "/empty"))
     check(told["library"] == "cuBLAS" and told["missing"] and told["problems"] == 0, f"{told}")
@@ -146,8 +139,7 @@ def test_cpu(device):
 
 
 if PART == "card":
-    with open(folder + "/cards", "w", encoding="utf-8") as f:
-        f.write("0000:65:00.0 50 2000 0\n")
+    write(folder, "cards", "0000:65:00.0 50 2000 0\n")
     test_record()
     test_other_version()
     test_crash()

@@ -10,6 +10,7 @@
 
 #include "profiles/profile.h"
 #include "tests/support/fuzz.h"
+#include "tests/support/scoped.h"
 
 static struct mmt_text print(const struct mmt_profile *profile)
 {
@@ -23,23 +24,19 @@ static struct mmt_text print(const struct mmt_profile *profile)
 static bool accepts(const char *data, size_t size)
 {
     mmt_error err = { 0 };
-    struct mmt_profile *profile = mmt_profile_read(data, size, &err);
+    SCOPED_PROFILE *profile = mmt_profile_read(data, size, &err);
     if (!profile) {
         if (err.status == MMT_OK || !err.text[0])
             fuzz_fail("refused", "without a reason");
         return false;
     }
-    struct mmt_text first = print(profile);
-    struct mmt_profile *again = mmt_profile_read(first.data, first.length, &err);
+    SCOPED_TEXT first = print(profile);
+    SCOPED_PROFILE *again = mmt_profile_read(first.data, first.length, &err);
     if (!again)
         fuzz_fail("what was written is refused", err.text);
-    struct mmt_text second = print(again);
+    SCOPED_TEXT second = print(again);
     if (strcmp(first.data, second.data) != 0)
         fuzz_fail("what was read twice differs", second.data);
-    mmt_text_finish(&second);
-    mmt_text_finish(&first);
-    mmt_profile_free(again);
-    mmt_profile_free(profile);
     return true;
 }
 

@@ -11,6 +11,7 @@
 #include "recording/counts_file.h"
 #include "recording/lock.h"
 #include "tests/support/fuzz.h"
+#include "tests/support/scoped.h"
 
 static char folder[64] = "/tmp/mmtune-fuzz-XXXXXX";
 
@@ -89,7 +90,7 @@ static bool accepts(const char *data, size_t size)
 
 static void fill_lines(struct fuzz_input *out)
 {
-    struct mmt_text text = { 0 };
+    SCOPED_TEXT text = { 0 };
     struct mmt_recorded it = { .call.client = MMT_CLIENT_CUBLAS, .library = "cuBLAS 13" };
     mmt_problem_parse("gemm f32 nn 64x64x64", &it.call.problem, NULL);
     it.fates[MMT_FATE_TAKEN] = it.timed = 3;
@@ -97,7 +98,6 @@ static void fill_lines(struct fuzz_input *out)
     for (int i = 0; i < 3; i++, it.call.problem.m++)
         mmt_recorded_print(&it, &text);
     memcpy(out->bytes, text.data, out->size = text.length);
-    mmt_text_finish(&text);
 }
 
 static void fill_rows(struct fuzz_input *out)

@@ -10,6 +10,7 @@
 #include "base/problem.h"
 #include "generator/generator.h"
 #include "tests/support/fuzz.h"
+#include "tests/support/scoped.h"
 #include "tuner/journal/journal.h"
 
 /* Nobody pulls the plug: what is written need not reach the disk. */
@@ -30,7 +31,7 @@ static bool accepts_problem(const char *text)
 {
     mmt_error err = { 0 };
     mmt_problem problem, again;
-    struct mmt_text printed = { 0 };
+    SCOPED_TEXT printed = { 0 };
     if (mmt_problem_parse(text, &problem, &err)) {
         check_reason(&err, text);
         return false;
@@ -39,7 +40,6 @@ static bool accepts_problem(const char *text)
     if (mmt_problem_parse(mmt_text_string(&printed), &again, &err) ||
         !mmt_problem_equal(&problem, &again))
         fuzz_fail("a problem that was read is not what was printed", text);
-    mmt_text_finish(&printed);
     return true;
 }
 
@@ -47,7 +47,7 @@ static bool accepts_config(const char *text)
 {
     mmt_error err = { 0 };
     struct mmt_config config, again;
-    struct mmt_text printed = { 0 };
+    SCOPED_TEXT printed = { 0 };
     if (mmt_config_parse(text, &config, &err)) {
         check_reason(&err, text);
         return false;
@@ -56,7 +56,6 @@ static bool accepts_config(const char *text)
     if (mmt_config_parse(mmt_text_string(&printed), &again, &err) ||
         !mmt_config_equal(&config, &again))
         fuzz_fail("a configuration that was read is not what was printed", text);
-    mmt_text_finish(&printed);
     return true;
 }
 

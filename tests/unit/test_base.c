@@ -10,9 +10,8 @@
 #include "base/hash.h"
 #include "base/near.h"
 #include "base/problem.h"
+#include "tests/support/folder.h"
 #include "tests/support/test.h"
-
-static char scratch[] = "/tmp/mmtune-test-XXXXXX";
 
 /* ---- text and errors ------------------------------------------------------------- */
 
@@ -76,7 +75,6 @@ static void test_near(void)
 {
     static const char *const names[] = { "gelu", "gelu_tanh", "squares", "--seed", NULL };
     static const char *const none[] = { NULL };
-    mmt_error err;
 
     CHECK_EQ_STR(mmt_near_find("sq", names), "squares"); /* begins it alone */
     CHECK_EQ_STR(mmt_near_find("gel", names), "gelu");   /* begins two, is near one */
@@ -140,19 +138,12 @@ static void test_hash(void)
 
 /* ---- files ----------------------------------------------------------------------- */
 
-static const char *in_scratch(const char *name)
-{
-    static char path[512];
-    snprintf(path, sizeof(path), "%s/%s", scratch, name);
-    return path;
-}
-
 /* Files in a folder, of which `like` must be part of the name. */
-static int count_files(const char *folder, const char *like)
+static int count_files(const char *where, const char *like)
 {
     char command[1024], line[512];
     int count = 0;
-    snprintf(command, sizeof(command), "ls -a '%s'", folder);
+    snprintf(command, sizeof(command), "ls -a '%s'", where);
     FILE *list = popen(command, "r");
     while (list && fgets(line, sizeof(line), list))
         count += strstr(line, like) != NULL;
@@ -163,56 +154,51 @@ static int count_files(const char *folder, const char *like)
 
 static void test_replace(void)
 {
-    mmt_error err;
-    struct mmt_text text = { 0 };
-    const char *path = in_scratch("a/b/file.json");
+    SCOPED_TEXT text = { 0 };
+    const char *path = in_folder("a/b/file.json");
 
     CHECK_OK(mmt_file_replace(path, "old", 3, &err), err);
     CHECK_OK(mmt_file_replace(path, "newer\0!", 7, &err), err);
     CHECK_OK(mmt_file_read(path, 7, &text, &err), err);
     CHECK(text.length == 7 && !memcmp(text.data, "newer\0!", 8));
-    CHECK_EQ_INT(count_files(in_scratch("a/b"), "file.json"), 1);
+    CHECK_EQ_INT(count_files(in_folder("a/b"), "file.json"), 1);
 
-    struct stat folder;
-    CHECK(!stat(in_scratch("a/b"), &folder) && (folder.st_mode & 0777) == 0700);
+    struct stat made;
+    CHECK(!stat(in_folder("a/b"), &made) && (made.st_mode & 0777) == 0700);
 
-    CHECK_OK(mmt_file_replace(in_scratch("a/empty"), "", 0, &err), err);
-    CHECK_OK(mmt_file_read(in_scratch("a/empty"), 0, &text, &err), err);
+    CHECK_OK(mmt_file_replace(in_folder("a/empty"), "", 0, &err), err);
+    CHECK_OK(mmt_file_read(in_folder("a/empty"), 0, &text, &err), err);
     CHECK_EQ_STR(mmt_text_string(&text), "");
-    mmt_text_finish(&text);
 }
 
 static void test_replace_fails(void)
 {
-    mmt_error err;
-    struct mmt_text text = { 0 };
-    mmt_file_replace(in_scratch("kept"), "kept", 4, NULL);
+    SCOPED_TEXT text = { 0 };
+    mmt_file_replace(in_folder("kept"), "kept", 4, NULL);
 
-    CHECK_FAILS(mmt_file_replace(in_scratch("kept/below"), "x", 1, &err), err,
+    CHECK_FAILS(mmt_file_replace(in_folder("kept/below"), "x", 1, &err), err,
                 MMT_ERROR_IO, "kept");
     CHECK_EQ_INT(err.native, ENOTDIR);
-    CHECK_OK(mmt_file_read(in_scratch("kept"), 100, &text, &err), err);
+    CHECK_OK(mmt_file_read(in_folder("kept"), 100, &text, &err), err);
     CHECK_EQ_STR(mmt_text_string(&text), "kept");
 
-    CHECK_OK(mmt_file_make_folder(in_scratch("taken"), &err), err);
-    CHECK_FAILS(mmt_file_replace(in_scratch("taken"), "x", 1, &err), err, MMT_ERROR_IO,
+    CHECK_OK(mmt_file_make_folder(in_folder("taken"), &err), err);
+    CHECK_FAILS(mmt_file_replace(in_folder("taken"), "x", 1, &err), err, MMT_ERROR_IO,
                 "taken': Is a directory");
-    CHECK_EQ_INT(count_files(scratch, ".tmp"), 0);
+    CHECK_EQ_INT(count_files(folder, ".tmp"), 0);
 
     if (!access("/proc/self", R_OK))
         CHECK_FAILS(mmt_file_replace("/proc/self/mmtune/x", "x", 1, &err), err,
                     MMT_ERROR_NOT_FOUND, "/proc/self/mmtune");
-    mmt_text_finish(&text);
 }
 
 /* A write that breaks off, as on a full disk, leaves the old file and no other. */
 static void test_replace_breaks_off(void)
 {
-    mmt_error err;
     struct mmt_text text = { 0 };
     struct rlimit before = { 0 }, small;
     char *large = calloc(1, 1 << 20);
-    const char *path = in_scratch("torn");
+    const char *path = in_folder("torn");
 
     CHECK_OK(mmt_file_replace(path, "old", 3, &err), err);
     signal(SIGXFSZ, SIG_IGN);
@@ -226,36 +212,33 @@ static void test_replace_breaks_off(void)
 
     CHECK_OK(mmt_file_read(path, 100, &text, &err), err);
     CHECK_EQ_STR(mmt_text_string(&text), "old");
-    CHECK_EQ_INT(count_files(scratch, "torn"), 1);
+    CHECK_EQ_INT(count_files(folder, "torn"), 1);
     mmt_text_finish(&text);
     free(large);
 }
 
 static void test_read_fails(void)
 {
-    mmt_error err;
-    struct mmt_text text = { 0 };
+    SCOPED_TEXT text = { 0 };
     mmt_text_add(&text, "replaced");
-    CHECK_FAILS(mmt_file_read(in_scratch("absent"), 9, &text, &err), err,
+    CHECK_FAILS(mmt_file_read(in_folder("absent"), 9, &text, &err), err,
                 MMT_ERROR_NOT_FOUND, "absent': No such file");
     CHECK(!text.data);
-    CHECK_FAILS(mmt_file_read(scratch, 9, &text, &err), err, MMT_ERROR_IO,
+    CHECK_FAILS(mmt_file_read(folder, 9, &text, &err), err, MMT_ERROR_IO,
                 "Is a directory");
 
-    mmt_file_replace(in_scratch("ten"), "0123456789", 10, NULL);
-    CHECK_FAILS(mmt_file_read(in_scratch("ten"), 9, &text, &err), err, MMT_ERROR_FORMAT,
+    mmt_file_replace(in_folder("ten"), "0123456789", 10, NULL);
+    CHECK_FAILS(mmt_file_read(in_folder("ten"), 9, &text, &err), err, MMT_ERROR_FORMAT,
                 "longer than 9 bytes");
-    CHECK_OK(mmt_file_read(in_scratch("ten"), 10, &text, &err), err);
+    CHECK_OK(mmt_file_read(in_folder("ten"), 10, &text, &err), err);
     CHECK_EQ_INT(text.length, 10);
-    mmt_text_finish(&text);
 }
 
 static void check_folder(void add(struct mmt_text *), const char *wanted)
 {
-    struct mmt_text text = { 0 };
+    SCOPED_TEXT text = { 0 };
     add(&text);
     CHECK_EQ_STR(mmt_text_string(&text), wanted);
-    mmt_text_finish(&text);
 }
 
 static void test_folders(void)
@@ -275,11 +258,7 @@ static void test_folders(void)
 
 static void test_normalise(void)
 {
-    mmt_error err;
     mmt_problem in = mmt_gemm_problem(MMT_F64, 3, 5, 7), out;
-    in.trans_a = 2;
-    CHECK_FAILS(mmt_problem_normalise(&in, &out, &err), err, MMT_ERROR_ARGUMENT,
-                "trans_a is 2; it must be 0 or 1");
     in.trans_a = 1;
     CHECK_OK(mmt_problem_normalise(&in, &out, &err), err);
     CHECK(out.lda == 3 && out.ldb == 5 && out.ldc == 5 && out.trans_a == 1);
@@ -308,7 +287,6 @@ static void test_normalise(void)
 /* Extents count elements; bytes are those of A and B, and of C and the bias. */
 static void test_normalise_types(void)
 {
-    mmt_error err;
     mmt_problem out, in = mmt_gemm_problem(MMT_BF16, 3, 5, 7);
     CHECK(in.out == MMT_BF16 && mmt_gemm_problem(MMT_F8E5M2, 1, 1, 1).out == MMT_BF16);
     in.out = MMT_F32, in.bias = MMT_BIAS_N, in.activation = MMT_GELU;
@@ -343,7 +321,6 @@ static void test_normalise_types(void)
 
 static void test_normalise_empty(void)
 {
-    mmt_error err;
     mmt_problem out, in = mmt_gemm_problem(MMT_F32, 0, 5, 7);
     in.batch = 0;
     CHECK_OK(mmt_problem_normalise(&in, &out, &err), err);
@@ -358,7 +335,6 @@ static void test_normalise_empty(void)
  * side by side in wide rows. */
 static void test_normalise_limits(void)
 {
-    mmt_error err;
     mmt_problem out, in = mmt_gemm_problem(MMT_F32, 65536, MMT_MOST_DIMENSION, 1);
     CHECK_OK(mmt_problem_normalise(&in, &out, &err), err);
     CHECK_EQ_INT(mmt_problem_extent_c(&out), 65536LL * MMT_MOST_DIMENSION);
@@ -369,65 +345,91 @@ static void test_normalise_limits(void)
     CHECK_EQ_INT(mmt_problem_extent_c(&out), 128 * 12 * 64);
 }
 
-static void refuse(mmt_problem in, const char *words)
+static void refuse(mmt_problem in, mmt_argument which, const char *words)
 {
-    mmt_error err;
     mmt_problem out = mmt_gemm_problem(MMT_I32, 1, 1, 1), before = out;
     CHECK_FAILS(mmt_problem_normalise(&in, &out, &err), err, MMT_ERROR_ARGUMENT, words);
+    CHECK_EQ_STR(mmt_argument_name(err.argument), mmt_argument_name(which));
     CHECK(!memcmp(&out, &before, sizeof(out)));
 }
 
-#define REFUSE(words, ...)                                                               \
+/* The sentence, and the number of the argument that it is about. */
+#define REFUSE(which, words, ...)                                                        \
     do {                                                                                 \
         mmt_problem p = mmt_gemm_problem(MMT_F32, 10, 20, 30);                           \
         __VA_ARGS__;                                                                     \
-        refuse(p, words);                                                                \
+        refuse(p, MMT_ARGUMENT_##which, words);                                          \
     } while (0)
 
 static void test_refused(void)
 {
-    REFUSE("size is 0", p.size = 0);
-    REFUSE("op is 9", p.op = (mmt_op) 9);
-    REFUSE("type is 99", p.type = (mmt_type) 99);
-    REFUSE("type is -1", p.type = (mmt_type) -1);
-    REFUSE("out is f16; for a product of bf16 there are f32 and bf16", p.type = MMT_BF16,
-           p.out = MMT_F16);
-    REFUSE("out is i8; for a product of f8e4m3", p.type = MMT_F8E4M3, p.out = MMT_I8);
-    REFUSE("out is 77; for a product of f16", p.type = MMT_F16, p.out = (mmt_type) 77);
-    REFUSE("bias is 3; it must be from 0 (none) to 2 (column)", p.bias = (mmt_bias) 3);
-    REFUSE("activation is 5; it must be", p.activation = (mmt_activation) 5);
-    REFUSE("activation is gelu; of whole numbers (i32) there is relu alone",
+    REFUSE(SIZE, "size is 0", p.size = 0);
+    REFUSE(OP, "op is 9", p.op = (mmt_op) 9);
+    REFUSE(TYPE, "type is 99", p.type = (mmt_type) 99);
+    REFUSE(TYPE, "type is -1", p.type = (mmt_type) -1);
+    REFUSE(OUT, "out is f16; for a product of bf16 there are f32 and bf16",
+           p.type = MMT_BF16, p.out = MMT_F16);
+    REFUSE(OUT, "out is i8; for a product of f8e4m3", p.type = MMT_F8E4M3,
+           p.out = MMT_I8);
+    REFUSE(OUT, "out is 77; for a product of f16", p.type = MMT_F16,
+           p.out = (mmt_type) 77);
+    REFUSE(TRANS_A, "trans_a is 2; it must be 0 or 1", p.trans_a = 2);
+    REFUSE(TRANS_B, "trans_b is 3; it must be 0 or 1", p.trans_b = 3);
+    REFUSE(BIAS, "bias is 3; it must be from 0 (none) to 2 (column)",
+           p.bias = (mmt_bias) 3);
+    REFUSE(ACTIVATION, "activation is 5; it must be", p.activation = (mmt_activation) 5);
+    REFUSE(ACTIVATION, "activation is gelu; of whole numbers (i32) there is relu alone",
            p.type = MMT_I32, p.activation = MMT_GELU);
-    REFUSE("activation is silu; of whole numbers (i8)", p.type = MMT_I8,
+    REFUSE(ACTIVATION, "activation is silu; of whole numbers (i8)", p.type = MMT_I8,
            p.activation = MMT_SILU);
-    REFUSE("m is -1; it must be from 0 to 2147418112", p.m = -1);
-    REFUSE("n is 2147418113", p.n = 2147418113);
-    REFUSE("k is 9223372036854775807", p.k = INT64_MAX);
-    REFUSE("batch is -2", p.batch = -2);
-    REFUSE("lda is -1; it must be from 1", p.lda = -1);
-    REFUSE("ldb is -20; it must be from 1", p.ldb = -20);
-    REFUSE("ldc is 2147483648", p.ldc = 2147483648);
-    REFUSE("stride_a is -1", p.stride_a = -1);
-    REFUSE("stride_b is -5", p.stride_b = -5, p.batch = 2);
-    REFUSE("stride_c is 199", p.stride_c = 199, p.batch = 2);
-    REFUSE("stride_c is 20", p.stride_c = 20, p.ldc = 59, p.batch = 3);
-    REFUSE("below 2^63 bytes", p.batch = INT64_MAX);
-    REFUSE("stride_a 2305843009213693952", p.batch = 2, p.stride_a = INT64_MAX / 4 + 1);
-    REFUSE("stride_b 9223372036854775807", p.batch = 3, p.stride_b = INT64_MAX);
+    REFUSE(M, "m is -1; it must be from 0 to 2147418112", p.m = -1);
+    REFUSE(N, "n is 2147418113", p.n = 2147418113);
+    REFUSE(K, "k is 9223372036854775807", p.k = INT64_MAX);
+    REFUSE(BATCH, "batch is -2", p.batch = -2);
+    REFUSE(LDA, "lda is -1; it must be from 1", p.lda = -1);
+    REFUSE(LDB, "ldb is -20; it must be from 1", p.ldb = -20);
+    REFUSE(LDC, "ldc is 2147483648", p.ldc = 2147483648);
+    REFUSE(LDC, "ldc is 4; C has rows of 20", p.ldc = 4);
+    REFUSE(STRIDE_A, "stride_a is -1", p.stride_a = -1);
+    REFUSE(STRIDE_B, "stride_b is -5", p.stride_b = -5, p.batch = 2);
+    REFUSE(STRIDE_C, "stride_c is 199", p.stride_c = 199, p.batch = 2);
+    REFUSE(STRIDE_C, "stride_c is 20", p.stride_c = 20, p.ldc = 59, p.batch = 3);
+    REFUSE(NONE, "below 2^63 bytes", p.batch = INT64_MAX);
+    REFUSE(NONE, "stride_a 2305843009213693952", p.batch = 2,
+           p.stride_a = INT64_MAX / 4 + 1);
+    REFUSE(NONE, "stride_b 9223372036854775807", p.batch = 3, p.stride_b = INT64_MAX);
+
+    /* Other operations, beside what test_op.c has of them. */
+    REFUSE(TYPE, "type is bf16; dot has", p.op = MMT_DOT, p.type = MMT_BF16);
+    REFUSE(N, "n is 20; dot has none", p.op = MMT_DOT);
+    REFUSE(TRANS_B, "trans_b is 1; axpby has none", p.op = MMT_AXPBY, p.trans_b = 1);
+    REFUSE(BIAS, "bias is 1; axpby has none", p.op = MMT_AXPBY, p.bias = MMT_BIAS_M);
+    REFUSE(M, "m is 2; a grid of heat2d", p.op = MMT_HEAT2D, p.m = 2, p.k = 1);
+    REFUSE(LDB, "heat2d has no B", p.op = MMT_HEAT2D, p.ldb = 5, p.k = 1);
+}
+
+/* Every number has a name, and what is about no argument says so. */
+static void test_arguments(void)
+{
+    err.argument = MMT_ARGUMENT_LDA;
+    CHECK_EQ_STR(mmt_argument_name(MMT_ARGUMENT_NONE), "");
+    CHECK_EQ_STR(mmt_argument_name((mmt_argument) 999), "");
+    for (int i = MMT_ARGUMENT_NONE + 1; i <= MMT_ARGUMENT_MEASURE_SECONDS; i++)
+        CHECK(mmt_argument_name((mmt_argument) i)[0]);
+    mmt_fail(&err, MMT_ERROR_IO, "about no argument");
+    CHECK(err.argument == MMT_ARGUMENT_NONE);
 }
 
 static void round_trip(const char *string)
 {
-    mmt_error err;
     mmt_problem problem, again;
-    struct mmt_text text = { 0 };
+    SCOPED_TEXT text = { 0 };
     if (!CHECK_OK(mmt_problem_parse(string, &problem, &err), err))
         return;
     mmt_problem_print(&problem, &text);
     CHECK_EQ_STR(mmt_text_string(&text), string);
     CHECK_OK(mmt_problem_parse(mmt_text_string(&text), &again, &err), err);
     CHECK(mmt_problem_equal(&problem, &again));
-    mmt_text_finish(&text);
 }
 
 static void test_spelling(void)
@@ -449,7 +451,6 @@ static void test_spelling(void)
     round_trip("gemm f64 nn 64x64x64 bias=row");
     round_trip("gemm i8 nn 64x64x64 bias=column activation=relu");
 
-    mmt_error err;
     mmt_problem p;
     CHECK_OK(mmt_problem_parse("gemm f32 nt 3x4x5 ldb=7 batch=2 stride_a=0", &p, &err),
              err);
@@ -493,7 +494,6 @@ static void test_parse_fails(void)
           "'activation': activation must be none, relu" },
         { "gemm i8 nn 9x9x9 activation=gelu", "relu alone" },
     };
-    mmt_error err;
     mmt_problem out;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         CHECK_FAILS(mmt_problem_parse(bad[i].string, &out, &err), err, MMT_ERROR_ARGUMENT,
@@ -541,14 +541,13 @@ static void test_types(void)
         CHECK_EQ_INT(mmt_activation_parse(mmt_activation_name((mmt_activation) i)), i);
     CHECK(mmt_bias_parse("") == -1 && mmt_activation_parse("tanh") == -1);
 
-    struct mmt_text text = { 0 };
+    SCOPED_TEXT text = { 0 };
     mmt_type_list(1 << MMT_F64, &text);
     mmt_text_add(&text, "; ");
     mmt_type_list(1 << MMT_F32 | 1 << MMT_BF16, &text);
     mmt_text_add(&text, "; ");
     mmt_type_list(MMT_PLAIN_TYPES, &text);
     CHECK_EQ_STR(mmt_text_string(&text), "f64; f32 and bf16; f32, f64 and i32");
-    mmt_text_finish(&text);
 }
 
 /* A family is named by its first type, and all of its types have one size. */
@@ -583,7 +582,6 @@ static void test_other_m(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         mmt_problem of, with;
-        mmt_error err;
         CHECK_OK(mmt_problem_parse(cases[i].of, &of, &err), err);
         CHECK_OK(mmt_problem_parse(cases[i].with, &with, &err), err);
         const mmt_problem made = mmt_problem_with_m(&of, 700);
@@ -593,8 +591,7 @@ static void test_other_m(void)
 
 int main(void)
 {
-    if (!mkdtemp(scratch))
-        SKIP("no folder can be made in /tmp: %s", strerror(errno));
+    make_folder();
     test_text();
     test_plain();
     test_near();
@@ -610,14 +607,11 @@ int main(void)
     test_normalise_empty();
     test_normalise_limits();
     test_refused();
+    test_arguments();
     test_spelling();
     test_other_m();
     test_parse_fails();
     test_types();
     test_families();
-
-    char command[64];
-    snprintf(command, sizeof(command), "rm -r %s", scratch);
-    CHECK_EQ_INT(system(command), 0);
     return test_end("base");
 }

@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "runtime/blas.h"
+#include "tests/support/device.h"
 #include "tests/support/test.h"
 
 static mmt_device *device;
@@ -144,11 +145,7 @@ enum { OFFSET = 3 }; /* elements before each matrix of a buffer */
 static mmt_operand upload(const struct product *p, const struct stored *x)
 {
     const size_t size = size_of(p->type);
-    mmt_operand buffer = { 0 };
-    mmt_error err;
-    CHECK_OK(
-        mmt_buffer_create(device, (size_t) (x->count + OFFSET) * size, &buffer, &err),
-        err);
+    mmt_operand buffer = buffer_of(device, (size_t) (x->count + OFFSET) * size);
     buffer.offset = OFFSET * size;
     CHECK_OK(mmt_buffer_write(device, buffer, x->data, (size_t) x->count * size, &err),
              err);
@@ -159,7 +156,6 @@ static void multiply_on_device(const struct product *p, const struct stored *a,
                                const struct stored *b, struct stored *c)
 {
     mmt_operand x = upload(p, a), y = upload(p, b), z = upload(p, c);
-    mmt_error err;
 
     if (p->batch == 1)
         CHECK_OK(mmt_gemm(blas, p->type, p->layout, p->trans_a, p->trans_b, p->m, p->n,
@@ -183,7 +179,6 @@ static void multiply_on_device(const struct product *p, const struct stored *a,
 static void multiply_on_host(const struct product *p, const struct stored *a,
                              const struct stored *b, struct stored *c)
 {
-    mmt_error err;
     CHECK_OK(mmt_gemm_host(blas, p->type, p->layout, p->trans_a, p->trans_b, p->m, p->n,
                            p->k, p->alpha, a->data, a->ld, b->data, b->ld, p->beta,
                            c->data, c->ld, &err),
@@ -304,7 +299,6 @@ static void test_empty(void)
     const mmt_blas_transpose no = MMT_NO_TRANSPOSE;
     const mmt_operand none = { 0 };
     float c = 3;
-    mmt_error err;
 
     for (int empty = 0; empty < 2; empty++) {
         int m = empty ? 4 : 0, n = empty ? 0 : 4;
@@ -342,12 +336,10 @@ static mmt_status multiply_buffers(mmt_layout layout, mmt_operand a, mmt_operand
  * OpenCL knows where a buffer ends; a CUDA operand is a bare address. */
 static void test_short_buffers(void)
 {
-    mmt_operand a, b, c, late;
-    mmt_error err;
+    const mmt_args all = args_of(device, 64);
+    const mmt_operand a = all.a, b = all.b, c = all.c;
+    mmt_operand late;
 
-    CHECK_OK(mmt_buffer_create(device, 64, &a, &err), err);
-    CHECK_OK(mmt_buffer_create(device, 64, &b, &err), err);
-    CHECK_OK(mmt_buffer_create(device, 64, &c, &err), err);
     for (int column = 0; column < 2; column++) {
         const mmt_layout layout = column ? MMT_COLUMN_MAJOR : MMT_ROW_MAJOR;
         CHECK_OK(multiply_buffers(layout, a, b, c, NULL, &err), err);
@@ -365,9 +357,7 @@ static void test_short_buffers(void)
         CHECK_EQ_INT(mmt_blas_argument(&err), MMT_BLAS_C);
     }
     CHECK_OK(mmt_finish(device, NULL, &err), err);
-    mmt_buffer_free(device, a);
-    mmt_buffer_free(device, b);
-    mmt_buffer_free(device, c);
+    free_args(device, &all);
 }
 
 /* ---- threads --------------------------------------------------------------------- */
@@ -412,13 +402,10 @@ static void run_queue(void)
 {
     const float ones[16] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
     float c[16] = { 0 };
-    mmt_operand a, to;
+    mmt_operand a = buffer_of(device, sizeof ones), to = buffer_of(device, sizeof ones);
     mmt_queue queue;
-    mmt_error err;
 
     CHECK_OK(mmt_queue_create(device, &queue, &err), err);
-    CHECK_OK(mmt_buffer_create(device, sizeof ones, &a, &err), err);
-    CHECK_OK(mmt_buffer_create(device, sizeof ones, &to, &err), err);
     CHECK_OK(mmt_buffer_write(device, a, ones, sizeof ones, &err), err);
     CHECK_OK(multiply_buffers(MMT_ROW_MAJOR, a, a, to, queue, &err), err);
     CHECK_OK(mmt_blas_forget(blas, queue, &err), err);
@@ -436,7 +423,6 @@ static void test_threads(void)
     mmt_blas_options options = mmt_blas_defaults();
     mmt_plan_options plan = mmt_plan_defaults();
     mmt_blas *usual = blas;
-    mmt_error err;
 
     plan.configuration = "split_naive";
     options.plan = &plan;
@@ -453,13 +439,9 @@ static void test_threads(void)
 
 int main(int argc, char **argv)
 {
-    mmt_error err;
-
-    device = mmt_device_open(argc > 1 ? argv[1] : "opencl:0", &err);
-    if (!device && err.status == MMT_ERROR_NOT_FOUND)
-        SKIP("%s", err.text);
-    blas = CHECK(device) ? mmt_blas_create(device, NULL, &err) : NULL;
-    if (CHECK(blas)) {
+    device = open_device(argc > 1 ? argv[1] : "opencl:0");
+    blas = mmt_blas_create(device, NULL, &err);
+    if (CHECK_MADE(blas)) {
         test_types();
         test_batches();
         test_empty();

@@ -5,10 +5,10 @@
 #include <pthread.h>
 
 #include "runtime/blas.h"
+#include "tests/support/device.h"
 #include "tests/support/test.h"
 
 static mmt_device *device;
-static mmt_error err;
 
 /* ---- wrong arguments -----------------------------------------------------------------
  */
@@ -150,13 +150,13 @@ static void test_other_errors(const struct call *good)
     mmt_blas_options options = mmt_blas_defaults();
     mmt_plan_options plan = mmt_plan_defaults();
 
-    CHECK(!mmt_blas_create(NULL, NULL, &err) && err.status == MMT_ERROR_ARGUMENT);
+    CHECK_REFUSED(mmt_blas_create(NULL, NULL, &err), MMT_ERROR_ARGUMENT, "");
     options.max_plans = 0;
-    CHECK(!mmt_blas_create(device, &options, &err));
-    CHECK(strstr(err.text, "max_plans is 0; it must be at least 1"));
+    CHECK_REFUSED(mmt_blas_create(device, &options, &err), MMT_ERROR_ARGUMENT,
+                  "max_plans is 0; it must be at least 1");
     options.max_plans = 1, options.plan = &plan, plan.size = 1;
-    CHECK(!mmt_blas_create(device, &options, &err));
-    CHECK(strstr(err.text, "mmt_plan_options"));
+    CHECK_REFUSED(mmt_blas_create(device, &options, &err), MMT_ERROR_ARGUMENT,
+                  "mmt_plan_options");
     CHECK_FAILS(mmt_blas_forget(NULL, NULL, &err), err, MMT_ERROR_ARGUMENT, "handle");
 
     plan = mmt_plan_defaults(), plan.configuration = "nothing";
@@ -184,8 +184,8 @@ static void test_newer_options(void)
     CHECK(blas);
     mmt_blas_free(blas);
     newer.added = 1;
-    CHECK(!mmt_blas_create(device, &newer.known, &err));
-    CHECK(err.status == MMT_ERROR_UNSUPPORTED && strstr(err.text, "mmt_blas_options"));
+    CHECK_REFUSED(mmt_blas_create(device, &newer.known, &err), MMT_ERROR_UNSUPPORTED,
+                  "mmt_blas_options");
 }
 
 /* ---- plans that are kept -------------------------------------------------------------
@@ -313,9 +313,7 @@ static void test_threads(const struct call *good, const char *configuration)
 int main(void)
 {
     static float a[64], b[64], c[128];
-    device = mmt_device_open("null", &err);
-    if (!CHECK(device))
-        return test_end("calls in the manner of BLAS");
+    device = open_device("null");
     const struct call good = { .blas = mmt_blas_create(device, NULL, &err),
                                .type = MMT_F32,
                                .layout = MMT_ROW_MAJOR,

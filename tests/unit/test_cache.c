@@ -12,9 +12,9 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "runtime/runtime.h"
+#include "tests/support/folder.h"
+#include "tests/support/made.h"
 #include "tests/support/test.h"
-
-static char folder[] = "/tmp/mmtune-cache-XXXXXX";
 
 static struct mmt_binary binary_of(const char *bytes)
 {
@@ -35,7 +35,7 @@ static bool cached(const char *key, const char *bytes)
 static void test_cache(void)
 {
     struct mmt_binary one = binary_of("first binary"), two = binary_of("second binary");
-    struct mmt_text path = { 0 };
+    SCOPED_TEXT path = { 0 };
     struct stat st;
 
     CHECK(!cached("key 1", "first binary"));
@@ -47,7 +47,6 @@ static void test_cache(void)
 
     mmt_file_cache_folder(&path);
     CHECK(stat(mmt_text_string(&path), &st) == 0 && (st.st_mode & 0777) == 0700);
-    mmt_text_finish(&path);
 }
 
 /* What the compiler said stays with its binary. */
@@ -78,12 +77,11 @@ static void add_cached_path(const char *key, struct mmt_text *path)
 /* So many seconds ago an entry was used last. */
 static void make_older(const char *key, long seconds)
 {
-    struct mmt_text path = { 0 };
+    SCOPED_TEXT path = { 0 };
     struct timespec times[2] = { { .tv_sec = time(NULL) - seconds } };
     times[1] = times[0];
     add_cached_path(key, &path);
     CHECK(!utimensat(AT_FDCWD, mmt_text_string(&path), times, 0));
-    mmt_text_finish(&path);
 }
 
 /* The least recently used goes first. */
@@ -110,18 +108,16 @@ static void test_cache_limit(void)
 static void test_cache_rights(void)
 {
     struct mmt_binary binary = binary_of("anybody's");
-    struct mmt_text path = { 0 };
+    SCOPED_TEXT path = { 0 };
     mmt_cache_put("rights", &binary);
     add_cached_path("rights", &path);
     CHECK(cached("rights", "anybody's"));
     CHECK(chmod(path.data, 0666) == 0);
     CHECK(!cached("rights", "anybody's"));
-    mmt_text_finish(&path);
 }
 
 static void write_damaged(const char *path, const void *bytes, size_t length)
 {
-    mmt_error err;
     CHECK_OK(mmt_file_replace(path, bytes, length, &err), err);
 }
 
@@ -129,8 +125,7 @@ static void write_damaged(const char *path, const void *bytes, size_t length)
 static void test_cache_damage(void)
 {
     struct mmt_binary binary = binary_of("to be damaged"), got;
-    struct mmt_text path = { 0 }, file = { 0 };
-    mmt_error err;
+    SCOPED_TEXT path = { 0 }, file = { 0 };
 
     mmt_cache_put("damage", &binary);
     add_cached_path("damage", &path);
@@ -145,8 +140,6 @@ static void test_cache_damage(void)
     }
     write_damaged(path.data, file.data, file.length);
     CHECK(cached("damage", "to be damaged"));
-    mmt_text_finish(&path);
-    mmt_text_finish(&file);
 }
 
 /* ---- what others could have done --------------------------------------------------- */
@@ -157,7 +150,7 @@ static void test_cache_umask(void)
     static const mode_t masks[] = { 0, 02, 022, 077 };
     struct mmt_binary binary = binary_of("of any umask");
     for (int i = 0; i < 4; i++) {
-        struct mmt_text path = { 0 };
+        SCOPED_TEXT path = { 0 };
         struct stat st;
         char key[16];
         snprintf(key, sizeof key, "umask %d", i);
@@ -167,7 +160,6 @@ static void test_cache_umask(void)
         CHECK(cached(key, "of any umask"));
         add_cached_path(key, &path);
         CHECK(!stat(path.data, &st) && (st.st_mode & 0777) == 0600);
-        mmt_text_finish(&path);
     }
 }
 
@@ -175,60 +167,51 @@ static void test_cache_umask(void)
 static void test_cache_planted(void)
 {
     struct mmt_binary binary = binary_of("own");
-    struct mmt_text path = { 0 }, victim = { 0 }, text = { 0 };
-    mmt_error err;
+    SCOPED_TEXT path = { 0 }, text = { 0 };
 
-    mmt_text_addf(&victim, "%s/victim", folder);
-    CHECK_OK(mmt_file_replace(victim.data, "precious", 8, &err), err);
+    const char *victim = in_folder("victim");
+    CHECK_OK(mmt_file_replace(victim, "precious", 8, &err), err);
     add_cached_path("planted", &path);
-    CHECK(!symlink(victim.data, path.data));
+    CHECK(!symlink(victim, path.data));
     CHECK(!cached("planted", "own"));
     mmt_cache_put("planted", &binary);
     CHECK(cached("planted", "own"));
-    CHECK_OK(mmt_file_read(victim.data, 99, &text, &err), err);
+    CHECK_OK(mmt_file_read(victim, 99, &text, &err), err);
     CHECK_EQ_STR(mmt_text_string(&text), "precious");
 
     CHECK(!unlink(path.data) && !mkfifo(path.data, 0600));
     CHECK(!cached("planted", "own"));
     mmt_cache_put("planted", &binary);
     CHECK(cached("planted", "own"));
-    mmt_text_finish(&path);
-    mmt_text_finish(&victim);
-    mmt_text_finish(&text);
 }
 
 /* ---- where nothing can be kept ----------------------------------------------------- */
 
 static void check_trouble(const char *words)
 {
-    struct mmt_text text = { 0 };
+    SCOPED_TEXT text = { 0 };
     bool any = mmt_cache_trouble(&text);
     if (!CHECK(any == (words != NULL) && (!words || strstr(text.data, words))))
         fprintf(stderr, "    trouble: \"%s\"\n", mmt_text_string(&text));
-    mmt_text_finish(&text);
 }
 
 /* A program is told by its plan. */
 static void check_described(const char *words)
 {
     mmt_problem problem = mmt_gemm_problem(MMT_F32, 8, 8, 8);
-    mmt_error err = { 0 };
     char text[4096] = "";
-    mmt_device *device = mmt_device_open("null", &err);
-    mmt_plan *plan = mmt_plan_create(device, NULL, &problem, NULL, &err);
+    SCOPED_DEVICE *device = mmt_device_open("null", &err);
+    SCOPED_PLAN *plan = mmt_plan_create(device, NULL, &problem, NULL, &err);
     if (CHECK(plan != NULL))
         mmt_plan_describe(plan, text, sizeof text);
     CHECK((strstr(text, "not stored") != NULL) == (words != NULL));
     CHECK(!words || strstr(text, words));
-    mmt_plan_free(plan);
-    mmt_device_close(device);
 }
 
 static void test_cache_folder_of_others(void)
 {
     struct mmt_binary binary = binary_of("kept");
-    struct mmt_text path = { 0 };
-    mmt_error err;
+    SCOPED_TEXT path = { 0 };
 
     mmt_file_cache_folder(&path);
     mmt_cache_put("kept", &binary);
@@ -250,12 +233,11 @@ static void test_cache_folder_of_others(void)
     mmt_cache_put("kept", &binary);
     check_trouble(NULL);
     check_described(NULL);
-    mmt_text_finish(&path);
 }
 
 static int count_unfinished(void)
 {
-    struct mmt_text command = { 0 };
+    SCOPED_TEXT command = { 0 };
     char line[256];
     int count = 0;
     mmt_text_add(&command, "ls -A ");
@@ -265,7 +247,6 @@ static int count_unfinished(void)
         count += strstr(line, ".tmp") || strstr(line, "0000000000000000");
     if (list)
         pclose(list);
-    mmt_text_finish(&command);
     return count;
 }
 
@@ -274,7 +255,6 @@ static void check_full(int code)
     static char large[1 << 19];
     struct mmt_binary binary = binary_of("small"),
                       too_large = { large, sizeof large, NULL };
-    mmt_error err;
 
     mmt_cache_put("small", &binary);
     check_trouble(NULL);
@@ -351,7 +331,6 @@ static void test_cache_limit_texts(void)
         { "9007199254740992K", -1 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        mmt_error err = { 0 };
         off_t got = -1;
         char words[64];
         setenv("MMTUNE_CACHE_LIMIT", cases[i].text, 1);
@@ -424,12 +403,10 @@ static bool warns(mmt_device *device, const struct mmt_config *config, bool *fou
 {
     mmt_problem problem = mmt_gemm_problem(MMT_F64, 4096, 4096, 4096);
     struct mmt_variant variant = mmt_variant_of(&problem, true);
-    struct mmt_text log = { 0 };
-    mmt_error err = { 0 };
+    SCOPED_TEXT log = { 0 };
     char why[256];
     CHECK_OK(mmt_kernel_compile(device, config, &variant, &log, found, &err), err);
     bool warned = mmt_log_warns(mmt_text_string(&log), why);
-    mmt_text_finish(&log);
     return warned;
 }
 
@@ -437,37 +414,28 @@ static bool warns(mmt_device *device, const struct mmt_config *config, bool *fou
  * cache each time. */
 static void test_warnings_are_kept(void)
 {
-    mmt_error err = { 0 };
     struct mmt_config spills, fits;
     bool found;
-    mmt_device *device = mmt_device_open("null:sm_90", &err);
+    SCOPED_DEVICE *device = mmt_device_open("null:sm_90", &err);
     if (!device) {
         printf("warnings left out: %s\n", err.text);
         return;
     }
-    CHECK_OK(mmt_config_parse(
-                 "simt TILE_M=128 TILE_N=128 TILE_K=8 THREAD_TILE_M=16 THREAD_TILE_N=8 "
-                 "C_VECTOR=2 A_VECTOR=2 B_VECTOR=2",
-                 &spills, &err),
-             err);
-    CHECK_OK(mmt_config_parse(
-                 "simt TILE_M=64 TILE_N=64 TILE_K=8 THREAD_TILE_M=4 THREAD_TILE_N=4 "
-                 "C_VECTOR=2 A_VECTOR=2 B_VECTOR=2",
-                 &fits, &err),
-             err);
+    spills = config_of("simt TILE_M=128 TILE_N=128 TILE_K=8 THREAD_TILE_M=16 "
+                       "THREAD_TILE_N=8 C_VECTOR=2 A_VECTOR=2 B_VECTOR=2");
+    fits = config_of("simt TILE_M=64 TILE_N=64 TILE_K=8 THREAD_TILE_M=4 THREAD_TILE_N=4 "
+                     "C_VECTOR=2 A_VECTOR=2 B_VECTOR=2");
     for (int round = 0; round < 2; round++) {
         CHECK(warns(device, &spills, &found));
         CHECK_EQ_INT(found, round);
         CHECK(!warns(device, &fits, &found));
         CHECK_EQ_INT(found, round);
     }
-    mmt_device_close(device);
 }
 
 int main(void)
 {
-    if (!mkdtemp(folder))
-        return 1;
+    make_folder();
     setenv("XDG_CACHE_HOME", folder, 1);
     test_cache();
     test_cache_log();

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "runtime/runtime.h"
-#include "tests/support/hopper_caps.h"
+#include "tests/support/caps.h"
 #include "tests/support/test.h"
 
 enum { ALL = 8192, SHOWN = 16 };
@@ -18,7 +18,6 @@ static struct mmt_candidate named[ALL];
 
 static int candidates_of(const char *spelled, mmt_problem *p, int most)
 {
-    mmt_error err;
     CHECK_OK(mmt_problem_parse(spelled, p, &err), err);
     CHECK_OK(mmt_problem_normalise(p, p, &err), err);
     return mmt_template_find("wgmma")->candidates(p, &h200, named, most);
@@ -35,10 +34,9 @@ static struct mmt_config config_of(const struct mmt_candidate *candidate)
 
 static bool has_knob(const struct mmt_config *config, const char *word)
 {
-    struct mmt_text text = { 0 };
+    SCOPED_TEXT text = { 0 };
     mmt_config_print(config, &text);
     const bool has = strstr(mmt_text_string(&text), word) != NULL;
-    mmt_text_finish(&text);
     return has;
 }
 
@@ -116,7 +114,6 @@ static void test_terms(void)
     struct mmt_selection selection;
     struct mmt_launches launches;
     mmt_problem p;
-    mmt_error err;
 
     candidates_of("gemm bf16 nt 64x64x100000", &p, SHOWN);
     const struct mmt_config first = config_of(&named[0]);
@@ -173,7 +170,6 @@ static struct mmt_config read_row(const char *line, double *us)
     char words[512], schedule[16], cluster[8];
     int v[7];
     struct mmt_config config;
-    mmt_error err;
 
     CHECK_EQ_INT(sscanf(line, "%lf %d %d %d %d %d %15s %7s %d %d", us, &v[0], &v[1],
                         &v[2], &v[3], &v[4], schedule, cluster, &v[5], &v[6]),

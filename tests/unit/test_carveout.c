@@ -23,7 +23,6 @@ static mmt_operand memory;
 static struct mmt_function *create(const char *entry, unsigned threads, size_t shared)
 {
     struct mmt_function *function = NULL;
-    mmt_error err = { 0 };
     CHECK_OK(mmt_function_create(module, entry, (unsigned[]){ threads, 1, 1 }, shared,
                                  &function, &err),
              err);
@@ -35,7 +34,6 @@ static int launch(struct mmt_function *function)
 {
     const struct mmt_value value = { .kind = MMT_VALUE_BUFFER, .buffer = memory.handle };
     const int *carveout = dlsym(RTLD_DEFAULT, "fake_carveout");
-    mmt_error err = { 0 };
     CHECK_OK(mmt_function_launch(function, (unsigned[]){ 1, 1, 1 }, &value, 1,
                                  MMT_ORDER_OF_QUEUE, NULL, NULL, &err),
              err);
@@ -86,7 +84,6 @@ static void test_same_kernel(void)
 static bool open_all(void)
 {
     struct mmt_binary binary = { 0 };
-    mmt_error err = { 0 };
     device = mmt_device_open("cuda:0", &err);
     if (!CHECK(device != NULL) ||
         !CHECK_OK(mmt_device_compile(device, text, &binary, &err), err) ||

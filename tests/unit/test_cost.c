@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "costmodel/costmodel.h"
+#include "tests/support/made.h"
 #include "tests/support/synthetic_device.h"
 #include "tests/support/test.h"
 
@@ -24,12 +25,10 @@ static const char runs[] =
  * out in rounds first; a step is not cut. Where rounds do, no sums are left to add. */
 static void test_runs(void)
 {
-    struct mmt_caps caps = synthetic_gpu();
-    struct mmt_config config = synthetic_config(runs);
-    mmt_problem one = synthetic_shape(64, 128, 16 * 1056),
-                few = synthetic_shape(640, 128, 16),
-                more = synthetic_shape(64, 128 * 396, 160),
-                even = synthetic_shape(64, 128 * 528, 160);
+    struct mmt_caps caps = gpu_caps();
+    struct mmt_config config = config_of(runs);
+    mmt_problem one = product(64, 128, 16 * 1056), few = product(640, 128, 16),
+                more = product(64, 128 * 396, 160), even = product(64, 128 * 528, 160);
     struct mmt_load load = load_of(&config, &one, &caps);
     CHECK(load.blocks == 2 && load.steps == 4 && load.outputs == 64. * 128 / 132);
     CHECK(load.workspace == 2. * 264 * 64 * 128 * 4);
@@ -54,10 +53,10 @@ static const char *packed =
  * of their tiles are under way. */
 static void test_packed(void)
 {
-    struct mmt_caps caps = synthetic_gpu();
-    struct mmt_config config = synthetic_config(packed);
-    mmt_problem whole = synthetic_shape(128, 64 * 11, 64 * 4),
-                cut = synthetic_shape(128, 64 * 11, 64 * 4 - 60);
+    struct mmt_caps caps = gpu_caps();
+    struct mmt_config config = config_of(packed);
+    mmt_problem whole = product(128, 64 * 11, 64 * 4),
+                cut = product(128, 64 * 11, 64 * 4 - 60);
     struct mmt_load load = load_of(&config, &whole, &caps);
     CHECK(load.launches == 2 && load.steps == 4 && load.fit == 0);
     CHECK(load_of(&config, &cut, &caps).steps == 4);
@@ -73,11 +72,11 @@ static int depth_of(const struct mmt_config *config)
 /* A block's threads take 32 times 16 of k at once, however much they stage. */
 static void test_skinny(void)
 {
-    struct mmt_caps caps = synthetic_gpu();
-    struct mmt_config config = synthetic_config(
+    struct mmt_caps caps = gpu_caps();
+    struct mmt_config config = config_of(
         "skinny SHORT=columns THREAD_TILE_SHORT=1 THREAD_TILE_LONG=4 THREAD_TILE_K=16 "
         "THREADS_LONG=8 THREADS_K=32 VECTOR=4 TILE_K=2048 SPLIT_K=1");
-    mmt_problem problem = synthetic_shape(4096, 1, 4096);
+    mmt_problem problem = product(4096, 1, 4096);
     CHECK_EQ_INT(depth_of(&config), 512);
     CHECK(load_of(&config, &problem, &caps).steps == 8);
 }
@@ -87,7 +86,6 @@ static struct mmt_config with(const struct mmt_config *config, const char *knob,
 {
     struct mmt_config other = *config;
     char word[16];
-    mmt_error err;
     snprintf(word, sizeof word, "%d", value);
     CHECK_OK(mmt_config_set(&other, knob, word, &err), err);
     return other;
@@ -96,9 +94,9 @@ static struct mmt_config with(const struct mmt_config *config, const char *knob,
 /* As many splits of k as the problem is served with, for each problem by itself. */
 static void test_splits(const char *words, int64_t m, int64_t n, int64_t k)
 {
-    struct mmt_caps caps = synthetic_gpu();
-    struct mmt_config config = synthetic_config(words);
-    mmt_problem problem = synthetic_shape(m, n, k);
+    struct mmt_caps caps = gpu_caps();
+    struct mmt_config config = config_of(words);
+    mmt_problem problem = product(m, n, k);
     const struct mmt_config resolved = mmt_config_resolve(&config, &problem, &caps);
     const int splits = mmt_config_work(&resolved, MMT_F32).splits;
     const struct mmt_config left = with(&config, "SPLIT_K", 0),
@@ -119,11 +117,11 @@ static void test_splits(const char *words, int64_t m, int64_t n, int64_t k)
 /* The same of threads that is auto, where a step's depth is theirs. */
 static void test_left(int64_t m, int64_t n, int64_t k)
 {
-    struct mmt_caps caps = synthetic_gpu();
-    const struct mmt_config left = synthetic_config(
+    struct mmt_caps caps = gpu_caps();
+    const struct mmt_config left = config_of(
         "skinny SHORT=columns THREAD_TILE_SHORT=0 THREAD_TILE_LONG=2 THREAD_TILE_K=8 "
         "THREADS_LONG=0 THREADS_K=0 VECTOR=2 TILE_K=0 SPLIT_K=0");
-    mmt_problem problem = synthetic_shape(m, n, k);
+    mmt_problem problem = product(m, n, k);
     const struct mmt_config resolved = mmt_config_resolve(&left, &problem, &caps);
     const int depth = depth_of(&left), all = depth_of(&resolved);
     CHECK(depth == 8 && all > depth && all % depth == 0);
@@ -135,10 +133,10 @@ static void test_left(int64_t m, int64_t n, int64_t k)
 /* Where the template counts cycles, that is the law. */
 static void test_counted(void)
 {
-    struct mmt_caps caps = synthetic_gpu();
+    struct mmt_caps caps = gpu_caps();
     const struct mmt_config config =
-        synthetic_config("skinny SHORT=columns THREAD_TILE_SHORT=0");
-    const mmt_problem problem = synthetic_shape(3000, 7, 7000);
+        config_of("skinny SHORT=columns THREAD_TILE_SHORT=0");
+    const mmt_problem problem = product(3000, 7, 7000);
     struct mmt_bound bound;
     mmt_bind_known(&config, &problem, &caps, &bound);
     const double cycles = mmt_cost_load(&bound).cycles;
@@ -155,7 +153,6 @@ static void test_names(void)
     enum { TEMPLATE = 22, TYPE = 21, SKINNY = 2 };
     static struct mmt_model model = { .law = MMT_LAW_EDITION, .num_trees = 2 };
     struct mmt_view view = { .features = { [TYPE] = MMT_F64, [TEMPLATE] = SKINNY } };
-    mmt_error err;
     CHECK_EQ_STR(mmt_templates[SKINNY]->name, "skinny");
     mmt_model_name(&model);
     for (int i = 0; i < MMT_TREE_DEPTH; i++) {

@@ -155,7 +155,6 @@ static void check_descriptors(const struct mmt_lt_functions *call)
 int main(void)
 {
     struct mmt_lt_functions functions;
-    mmt_error err = { 0 };
 
     if (mmt_lt_open(&functions, &err))
         SKIP("%s", err.text);

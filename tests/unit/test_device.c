@@ -2,7 +2,7 @@
  * OpenCL has a test of its own. */
 #include "device/device.h"
 #include "device/cubin.h"
-#include "tests/support/test.h"
+#include "tests/support/device.h"
 
 #include <mmtune/cuda.h>
 #include <unistd.h>
@@ -40,28 +40,18 @@ enum { COUNT = 1000, BLOCK = 128 };
 
 /* ---- names ----------------------------------------------------------------------- */
 
-static void check_refused(const char *name, mmt_status status, const char *words)
-{
-    mmt_error err = { 0 };
-    mmt_device *device = mmt_device_open(name, &err);
-    CHECK(device == NULL);
-    CHECK_EQ_INT(err.status, status);
-    if (!CHECK(strstr(err.text, words) != NULL))
-        fprintf(stderr, "    %s: %s\n", name, err.text);
-    mmt_device_close(device);
-}
-
 static void test_names(void)
 {
-    check_refused("", MMT_ERROR_ARGUMENT, "names no device");
-    check_refused("gpu", MMT_ERROR_ARGUMENT, "\"gpu\"");
-    check_refused("cud", MMT_ERROR_ARGUMENT, "\"cud\"");
-    check_refused("-1", MMT_ERROR_ARGUMENT, "\"-1\"");
-    check_refused("9999", MMT_ERROR_NOT_FOUND, "9999");
-    check_refused("99999999999999999999", MMT_ERROR_NOT_FOUND, "no device 999");
-    check_refused("null:sm_x", MMT_ERROR_ARGUMENT, "sm_x");
-    check_refused("null:sm_90b", MMT_ERROR_ARGUMENT, "sm_90b");
-    check_refused("null:sm_9", MMT_ERROR_ARGUMENT, "sm_9");
+    CHECK_REFUSED(mmt_device_open("", &err), MMT_ERROR_ARGUMENT, "names no device");
+    CHECK_REFUSED(mmt_device_open("gpu", &err), MMT_ERROR_ARGUMENT, "\"gpu\"");
+    CHECK_REFUSED(mmt_device_open("cud", &err), MMT_ERROR_ARGUMENT, "\"cud\"");
+    CHECK_REFUSED(mmt_device_open("-1", &err), MMT_ERROR_ARGUMENT, "\"-1\"");
+    CHECK_REFUSED(mmt_device_open("9999", &err), MMT_ERROR_NOT_FOUND, "9999");
+    CHECK_REFUSED(mmt_device_open("99999999999999999999", &err), MMT_ERROR_NOT_FOUND,
+                  "no device 999");
+    CHECK_REFUSED(mmt_device_open("null:sm_x", &err), MMT_ERROR_ARGUMENT, "sm_x");
+    CHECK_REFUSED(mmt_device_open("null:sm_90b", &err), MMT_ERROR_ARGUMENT, "sm_90b");
+    CHECK_REFUSED(mmt_device_open("null:sm_9", &err), MMT_ERROR_ARGUMENT, "sm_9");
     mmt_device_close(NULL);
 }
 
@@ -70,7 +60,6 @@ static void test_list(void)
     struct mmt_device_info *list;
     struct mmt_text notes = { 0 };
     size_t count;
-    mmt_error err = { 0 };
     int last = 0;
     if (!CHECK_OK(mmt_device_list(&list, &count, &notes, &err), err))
         return;
@@ -90,9 +79,39 @@ static void test_list(void)
 
 /* ---- what every backend that takes CUDA C++ does --------------------------------- */
 
+static struct mmt_function *function_of(struct mmt_module *module, const char *name,
+                                        unsigned threads, size_t shared)
+{
+    struct mmt_function *function = NULL;
+    const unsigned block[3] = { threads, 1, 1 };
+    CHECK_OK(mmt_function_create(module, name, block, shared, &function, &err), err);
+    return function;
+}
+
+/* What the device is to refuse of it, and with which words. */
+static void refuse_function(struct mmt_module *module, const char *name, unsigned x,
+                            unsigned y, size_t shared, mmt_status status,
+                            const char *words)
+{
+    struct mmt_function *function;
+    const unsigned block[3] = { x, y, 1 };
+    CHECK_FAILS(mmt_function_create(module, name, block, shared, &function, &err), err,
+                status, words);
+}
+
+static struct mmt_usage usage_of(struct mmt_module *module, const char *name,
+                                 unsigned threads)
+{
+    struct mmt_usage usage = { 0 };
+    struct mmt_function *function = function_of(module, name, threads, 0);
+    if (function)
+        CHECK_OK(mmt_function_usage(function, &usage, &err), err);
+    mmt_function_free(function);
+    return usage;
+}
+
 static void test_arguments(mmt_device *device)
 {
-    mmt_error err;
     mmt_operand buffer;
     struct mmt_binary empty = { 0 };
     struct mmt_module *module;
@@ -120,7 +139,6 @@ static void test_arguments(mmt_device *device)
 
 static void test_buffers(mmt_device *device)
 {
-    mmt_error err;
     mmt_operand buffer, middle;
     char out[300], in[300];
     memset(in, 'x', sizeof(in));
@@ -141,56 +159,31 @@ static void test_buffers(mmt_device *device)
 
 static void test_refusals(mmt_device *device, struct mmt_module *module)
 {
-    mmt_error err;
-    struct mmt_function *function;
-    const struct mmt_caps *caps = mmt_device_caps(device);
-    CHECK_FAILS(
-        mmt_function_create(module, "scal", (unsigned[]){ 1, 1, 1 }, 0, &function, &err),
-        err, MMT_ERROR_NOT_FOUND, "scal");
-    CHECK_FAILS(
-        mmt_function_create(module, "scale", (unsigned[]){ 1, 0, 1 }, 0, &function, &err),
-        err, MMT_ERROR_UNSUPPORTED, "dimension y");
-    CHECK_FAILS(mmt_function_create(module, "scale", (unsigned[]){ 1024, 2, 1 }, 0,
-                                    &function, &err),
-                err, MMT_ERROR_UNSUPPORTED, "2048 threads");
-    CHECK_FAILS(mmt_function_create(module, "scale", (unsigned[]){ 128, 1, 1 },
-                                    caps->shared + 1, &function, &err),
-                err, MMT_ERROR_UNSUPPORTED, "shared memory");
+    refuse_function(module, "scal", 1, 1, 0, MMT_ERROR_NOT_FOUND, "scal");
+    refuse_function(module, "scale", 1, 0, 0, MMT_ERROR_UNSUPPORTED, "dimension y");
+    refuse_function(module, "scale", 1024, 2, 0, MMT_ERROR_UNSUPPORTED, "2048 threads");
+    refuse_function(module, "scale", 128, 1, mmt_device_caps(device)->shared + 1,
+                    MMT_ERROR_UNSUPPORTED, "shared memory");
 }
 
 /* What the compiler spent: the bound of __launch_bounds__ is one that a launch must keep.
  */
 static void test_usage(struct mmt_module *module)
 {
-    mmt_error err;
-    struct mmt_usage usage;
-    struct mmt_function *function;
-    CHECK_FAILS(mmt_function_create(module, "scale", (unsigned[]){ 256, 1, 1 }, 0,
-                                    &function, &err),
-                err, MMT_ERROR_UNSUPPORTED, "at most 128 threads");
-    if (!CHECK_OK(mmt_function_create(module, "scale", (unsigned[]){ BLOCK, 1, 1 }, 0,
-                                      &function, &err),
-                  err))
-        return;
-    CHECK_OK(mmt_function_usage(function, &usage, &err), err);
+    refuse_function(module, "scale", 256, 1, 0, MMT_ERROR_UNSUPPORTED,
+                    "at most 128 threads");
+    struct mmt_usage usage = usage_of(module, "scale", BLOCK);
     CHECK(usage.registers > 4 && usage.registers < 64);
     CHECK_EQ_INT(usage.spill_bytes, 0);
     CHECK_EQ_INT(usage.shared, 512);
     CHECK_EQ_INT(usage.max_threads, 128);
-    mmt_function_free(function);
-    if (!CHECK_OK(mmt_function_create(module, "spilling", (unsigned[]){ 32, 1, 1 }, 0,
-                                      &function, &err),
-                  err))
-        return;
-    CHECK_OK(mmt_function_usage(function, &usage, &err), err);
+    usage = usage_of(module, "spilling", 32);
     CHECK_EQ_INT(usage.spill_bytes, 200);
     CHECK_EQ_INT(usage.shared, 0);
-    mmt_function_free(function);
 }
 
 static void test_compile_error(mmt_device *device)
 {
-    mmt_error err;
     struct mmt_binary binary;
     CHECK_FAILS(mmt_device_compile(device, "#line 7 \"tiled.cl\"\nint wrong = ;\n",
                                    &binary, &err),
@@ -204,12 +197,9 @@ static void test_compile_error(mmt_device *device)
 
 static void test_plain_null(void)
 {
-    mmt_error err = { 0 };
     struct mmt_binary binary;
     struct mmt_module *module;
-    struct mmt_function *function;
-    struct mmt_usage usage;
-    mmt_device *device = mmt_device_open("null", &err);
+    SCOPED_DEVICE *device = mmt_device_open("null", &err);
     if (!CHECK(device != NULL))
         return;
     CHECK_EQ_STR(device->id, "null");
@@ -221,20 +211,13 @@ static void test_plain_null(void)
     CHECK_OK(mmt_module_load(device, &binary, &module, &err), err);
     mmt_binary_finish(&binary);
     test_refusals(device, module);
-    if (CHECK_OK(mmt_function_create(module, "scale", (unsigned[]){ 256, 1, 1 }, 0,
-                                     &function, &err),
-                 err)) {
-        CHECK_OK(mmt_function_usage(function, &usage, &err), err);
-        CHECK(usage.registers == -1 && usage.shared == -1 && usage.max_threads == -1);
-        mmt_function_free(function);
-    }
+    const struct mmt_usage usage = usage_of(module, "scale", 256);
+    CHECK(usage.registers == -1 && usage.shared == -1 && usage.max_threads == -1);
     mmt_module_free(module);
-    mmt_device_close(device);
 }
 
 static void test_launch_counts(mmt_device *device, struct mmt_function *function)
 {
-    mmt_error err;
     unsigned long long before = mmt_null_launches(device);
     struct mmt_value values[2] = { { .kind = MMT_VALUE_I32, .i32 = 1 } };
     const unsigned one[3] = { 1, 1, 1 }, none[3] = { 1, 0, 1 }, tall[3] = { 1, 65536, 1 };
@@ -256,7 +239,6 @@ static void test_launch_counts(mmt_device *device, struct mmt_function *function
 
 static void test_marks(mmt_device *device, mmt_queue queue)
 {
-    mmt_error err;
     struct mmt_mark *from, *to;
     double seconds = -1;
     CHECK_OK(mmt_mark_create(device, &from, &err), err);
@@ -312,9 +294,8 @@ static void test_null(const char *name, const char *architecture)
     mmt_error err = { 0 };
     struct mmt_binary binary;
     struct mmt_module *module;
-    struct mmt_function *function;
     mmt_queue queue;
-    mmt_device *device = mmt_device_open(name, &err);
+    SCOPED_DEVICE *device = mmt_device_open(name, &err);
     if (!device) {
         CHECK_EQ_INT(err.status, MMT_ERROR_UNSUPPORTED);
         printf("%s left out: %s\n", name, err.text);
@@ -325,7 +306,7 @@ static void test_null(const char *name, const char *architecture)
     CHECK(!strncmp(device->id, "null:", 5) && !strcmp(device->id + 5, architecture));
     test_compile_error(device);
     if (!CHECK_OK(mmt_device_compile(device, scale_text, &binary, &err), err))
-        goto done;
+        return;
     if (atof(mmt_device_caps(device)->compiler + strlen("nvrtc ")) >= 13)
         CHECK(binary.log && strstr(binary.log, "registers"));
     test_damage(&binary);
@@ -336,14 +317,10 @@ static void test_null(const char *name, const char *architecture)
     CHECK_OK(mmt_queue_create(device, &queue, &err), err);
     test_marks(device, queue);
     mmt_queue_free(device, queue);
-    CHECK_OK(mmt_function_create(module, "scale", (unsigned[]){ BLOCK, 1, 1 }, 0,
-                                 &function, &err),
-             err);
+    struct mmt_function *function = function_of(module, "scale", BLOCK, 0);
     test_launch_counts(device, function);
     mmt_function_free(function);
     mmt_module_free(module);
-done:
-    mmt_device_close(device);
 }
 
 /* A card that is newer than the compiler gets PTX, which says nothing of registers. */
@@ -352,9 +329,7 @@ static void test_newer_card(void)
     mmt_error err = { 0 };
     struct mmt_binary binary;
     struct mmt_module *module;
-    struct mmt_function *function;
-    struct mmt_usage usage;
-    mmt_device *device = mmt_device_open("null:sm_999", &err);
+    SCOPED_DEVICE *device = mmt_device_open("null:sm_999", &err);
     if (!device) {
         CHECK_EQ_INT(err.status, MMT_ERROR_UNSUPPORTED);
         return;
@@ -365,15 +340,8 @@ static void test_newer_card(void)
     CHECK_OK(mmt_module_load(device, &binary, &module, &err), err);
     mmt_binary_finish(&binary);
     test_refusals(device, module);
-    if (CHECK_OK(mmt_function_create(module, "scale", (unsigned[]){ BLOCK, 1, 1 }, 0,
-                                     &function, &err),
-                 err)) {
-        CHECK_OK(mmt_function_usage(function, &usage, &err), err);
-        CHECK_EQ_INT(usage.registers, -1);
-        mmt_function_free(function);
-    }
+    CHECK_EQ_INT(usage_of(module, "scale", BLOCK).registers, -1);
     mmt_module_free(module);
-    mmt_device_close(device);
 }
 
 /* An older card than the compiler serves is refused in one sentence. */
@@ -381,36 +349,29 @@ static void test_compiler_choice(void)
 {
     mmt_error err = { 0 };
     setenv("MMTUNE_NVRTC", "/dev/null", 1);
-    mmt_device *device = mmt_device_open("null:sm_90", &err);
-    CHECK(device == NULL);
-    CHECK_EQ_INT(err.status, MMT_ERROR_UNSUPPORTED);
-    CHECK(strstr(err.text, "MMTUNE_NVRTC"));
+    CHECK_REFUSED(mmt_device_open("null:sm_90", &err), MMT_ERROR_UNSUPPORTED,
+                  "MMTUNE_NVRTC");
     unsetenv("MMTUNE_NVRTC");
 
-    device = mmt_device_open("null:sm_30", &err);
+    SCOPED_DEVICE *device = mmt_device_open("null:sm_30", &err);
     if (!device)
         CHECK_EQ_INT(err.status, MMT_ERROR_UNSUPPORTED);
     printf("null:sm_30: %s\n", device ? "served" : err.text);
-    mmt_device_close(device);
 }
 
 /* ---- CUDA ------------------------------------------------------------------------ */
 
 static void test_scale(mmt_device *device, struct mmt_module *module, mmt_queue queue)
 {
-    mmt_error err;
-    struct mmt_function *function;
-    mmt_operand in, out;
+    struct mmt_function *function = function_of(module, "scale", BLOCK, 0);
     static float numbers[COUNT + 7], got[COUNT];
     const unsigned grid[3] = { (COUNT + BLOCK - 1) / BLOCK, 1, 1 };
     for (int i = 0; i < COUNT + 7; i++)
         numbers[i] = (float) i;
-    CHECK_OK(mmt_buffer_create(device, sizeof(numbers), &in, &err), err);
-    CHECK_OK(mmt_buffer_create(device, sizeof(got), &out, &err), err);
+    mmt_operand in = buffer_of(device, sizeof(numbers));
+    mmt_operand out = buffer_of(device, sizeof(got));
     CHECK_OK(mmt_buffer_write(device, in, numbers, sizeof(numbers), &err), err);
-    if (!CHECK_OK(mmt_function_create(module, "scale", (unsigned[]){ BLOCK, 1, 1 }, 0,
-                                      &function, &err),
-                  err))
+    if (!function)
         return;
     struct mmt_value values[] = {
         { .kind = MMT_VALUE_BUFFER, .buffer = out.handle },
@@ -437,17 +398,13 @@ static void test_scale(mmt_device *device, struct mmt_module *module, mmt_queue 
 /* More shared memory than a kernel may have without asking. */
 static void test_large_shared(mmt_device *device, struct mmt_module *module)
 {
-    mmt_error err;
-    struct mmt_function *function;
-    mmt_operand out;
     float got[BLOCK] = { 0 };
     size_t shared = (20000 + BLOCK) * sizeof(float);
     if (mmt_device_caps(device)->shared < shared)
         return;
-    CHECK_OK(mmt_buffer_create(device, sizeof(got), &out, &err), err);
-    if (!CHECK_OK(mmt_function_create(module, "large", (unsigned[]){ BLOCK, 1, 1 },
-                                      shared, &function, &err),
-                  err))
+    mmt_operand out = buffer_of(device, sizeof(got));
+    struct mmt_function *function = function_of(module, "large", BLOCK, shared);
+    if (!function)
         return;
     struct mmt_value value = { .kind = MMT_VALUE_BUFFER, .buffer = out.handle };
     CHECK_OK(mmt_function_launch(function, (unsigned[]){ 1, 1, 1 }, &value, 1,
@@ -464,12 +421,11 @@ static void test_large_shared(mmt_device *device, struct mmt_module *module)
 static void test_twin(mmt_device *device, const struct mmt_binary *binary,
                       struct mmt_function *function)
 {
-    mmt_error err = { 0 };
     char name[80];
-    struct mmt_text key = { 0 }, twin_key = { 0 };
+    SCOPED_TEXT key = { 0 }, twin_key = { 0 };
     struct mmt_usage usage, twin_usage = { 0 };
     snprintf(name, sizeof(name), "null:%s", mmt_device_caps(device)->architecture);
-    mmt_device *twin = mmt_device_open(name, &err);
+    SCOPED_DEVICE *twin = mmt_device_open(name, &err);
     if (!CHECK(twin != NULL))
         return;
     mmt_device_compiler_key(device, &key);
@@ -484,17 +440,12 @@ static void test_twin(mmt_device *device, const struct mmt_binary *binary,
         CHECK_EQ_INT(twin_usage.shared, usage.shared);
         CHECK_EQ_INT(twin_usage.max_threads, usage.max_threads);
     }
-    mmt_text_finish(&key);
-    mmt_text_finish(&twin_key);
-    mmt_device_close(twin);
 }
 
 static void test_on_gpu(mmt_device *device)
 {
-    mmt_error err;
     struct mmt_binary binary;
     struct mmt_module *module;
-    struct mmt_function *function;
     struct mmt_health health;
     mmt_queue queue;
     test_arguments(device);
@@ -511,9 +462,7 @@ static void test_on_gpu(mmt_device *device)
     test_scale(device, module, NULL);
     test_scale(device, module, queue);
     test_large_shared(device, module);
-    CHECK_OK(mmt_function_create(module, "spilling", (unsigned[]){ 32, 1, 1 }, 0,
-                                 &function, &err),
-             err);
+    struct mmt_function *function = function_of(module, "spilling", 32, 0);
     test_twin(device, &binary, function);
     mmt_function_free(function);
     if (mmt_device_health(device, &health))
@@ -527,7 +476,7 @@ static void test_on_gpu(mmt_device *device)
 static void test_cuda(void)
 {
     mmt_error err = { 0 };
-    mmt_device *device = mmt_device_open("cuda:0", &err);
+    SCOPED_DEVICE *device = mmt_device_open("cuda:0", &err);
     CHECK(mmt_cuda_device(-1, NULL, &err) == NULL);
     if (!device) {
         CHECK(err.status == MMT_ERROR_NOT_FOUND || err.status == MMT_ERROR_UNSUPPORTED ||
@@ -539,7 +488,6 @@ static void test_cuda(void)
            mmt_device_caps(device)->architecture, mmt_device_caps(device)->compiler,
            mmt_device_caps(device)->driver);
     test_on_gpu(device);
-    mmt_device_close(device);
 }
 
 /* Words of NVIDIA's compilers, and of nobody. */
@@ -567,14 +515,12 @@ static void test_warnings(void)
 /* A null device has tensor maps of nothing; OpenCL has none. */
 static void test_tensor_map(void)
 {
-    mmt_error err = { 0 };
-    mmt_device *device = mmt_device_open("null", &err);
+    SCOPED_DEVICE *device = mmt_device_open("null", &err);
     struct mmt_tensor tensor = { .type = MMT_BF16, .address = 1 };
     struct mmt_tensor_map map;
     if (!CHECK(device))
         return;
     CHECK_OK(mmt_tensor_map_encode(device, &tensor, &map, &err), err);
-    mmt_device_close(device);
 }
 
 int main(void)

@@ -1,5 +1,6 @@
 /* The public list of devices: each opens by its number and by its id, tells what it is,
  * and times a queue. */
+#include "tests/support/device.h"
 #include "tests/support/test.h"
 
 static void test_facts(const mmt_device *device, const mmt_devices *devices,
@@ -19,18 +20,14 @@ static void test_timer(mmt_device *device)
 {
     enum { N = 256 };
     const mmt_problem problem = mmt_gemm_problem(MMT_F32, N, N, N);
-    mmt_plan_options options = mmt_plan_defaults();
+    SCOPED_PLAN *plan = plan_by(device, problem, "naive");
     mmt_args args = mmt_args_defaults();
-    mmt_error err = { 0 };
     double none = -1, some = -1;
 
-    options.configuration = "naive";
     mmt_timer *timer = mmt_timer_create(device, &err);
-    mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
-    CHECK_OK(mmt_buffer_create(device, N * N * sizeof(float), &args.a, &err), err);
-    CHECK_OK(mmt_buffer_create(device, N * N * sizeof(float), &args.c, &err), err);
-    args.b = args.a;
-    if (CHECK(timer && plan)) {
+    args.a = args.b = buffer_of(device, N * N * sizeof(float));
+    args.c = buffer_of(device, N * N * sizeof(float));
+    if (CHECK_MADE(timer)) {
         CHECK_OK(mmt_timer_start(timer, &err), err);
         CHECK_OK(mmt_timer_stop(timer, &none, &err), err);
         CHECK_OK(mmt_timer_start(timer, &err), err);
@@ -39,7 +36,6 @@ static void test_timer(mmt_device *device)
         CHECK_OK(mmt_timer_stop(timer, &some, &err), err);
         CHECK(none >= 0 && some > 0);
     }
-    mmt_plan_free(plan);
     mmt_timer_free(timer);
     mmt_buffer_free(device, args.a);
     mmt_buffer_free(device, args.c);
@@ -48,7 +44,6 @@ static void test_timer(mmt_device *device)
 static void test_nothing(void)
 {
     const mmt_device_facts facts = mmt_device_facts_of(NULL);
-    mmt_error err = { 0 };
     double seconds;
     CHECK(facts.size == sizeof facts && facts.kind == MMT_DEVICE_NONE && !facts.memory);
     CHECK_EQ_STR(facts.id, "");
@@ -67,7 +62,6 @@ static void test_nothing(void)
 
 static void test_each(const mmt_devices *devices, size_t number)
 {
-    mmt_error err = { 0 };
     char digits[24], title[256];
     const mmt_device_kind kind = mmt_devices_kind(devices, number);
 
@@ -75,8 +69,8 @@ static void test_each(const mmt_devices *devices, size_t number)
     snprintf(title, sizeof title, "%s (%s)", mmt_devices_name(devices, number),
              mmt_devices_id(devices, number));
     CHECK(kind == MMT_DEVICE_GPU || kind == MMT_DEVICE_CPU);
-    mmt_device *by_number = mmt_device_open(digits, &err);
-    mmt_device *by_id = mmt_device_open(mmt_devices_id(devices, number), &err);
+    SCOPED_DEVICE *by_number = mmt_device_open(digits, &err);
+    SCOPED_DEVICE *by_id = mmt_device_open(mmt_devices_id(devices, number), &err);
     if (CHECK(by_number && by_id)) {
         CHECK_EQ_STR(mmt_device_name(by_number), title);
         CHECK_EQ_STR(mmt_device_name(by_id), title);
@@ -85,8 +79,6 @@ static void test_each(const mmt_devices *devices, size_t number)
     } else {
         fprintf(stderr, "%s\n", err.text);
     }
-    mmt_device_close(by_number);
-    mmt_device_close(by_id);
 }
 
 /* Beyond the end, and of no list. */
@@ -99,7 +91,6 @@ static void test_absent(const mmt_devices *devices, size_t number)
 
 int main(void)
 {
-    mmt_error err = { 0 };
     mmt_devices *devices = mmt_devices_find(&err);
     const size_t count = mmt_devices_count(devices);
 

@@ -2,18 +2,16 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "tests/support/test.h"
+#include "tests/support/entries.h"
+#include "tests/support/folder.h"
 #include "tuner/report/diff.h"
 #include "tuner/common/options.h"
 
 static void add(struct mmt_profile *profile, int size, const char *config, double micros,
                 double spread, const char *source)
 {
-    struct mmt_entry entry = { .time = { micros * 1e-6, spread * 1e-6, 9 } };
-    mmt_problem asked = mmt_gemm_problem(MMT_F32, size, size, size);
-    mmt_error err = { 0 };
-    CHECK_OK(mmt_problem_normalise(&asked, &entry.problem, &err), err);
-    CHECK_OK(mmt_config_parse(config, &entry.config, &err), err);
+    struct mmt_entry entry = entry_of(product(size, size, size), config, micros * 1e-6);
+    entry.time.spread = spread * 1e-6;
     strcpy(entry.source, source);
     CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
 }
@@ -91,9 +89,8 @@ static void check_large(const struct mmt_both *both)
 
 static void test_cards(void)
 {
-    struct mmt_profile *a = card(0), *b = card(1);
+    SCOPED_PROFILE *a = card(0), *b = card(1);
     struct mmt_diff diff;
-    mmt_error err = { 0 };
     CHECK_OK(compare(a, b, &diff, &err), err);
     if (CHECK_EQ_INT(diff.num_both, 3)) {
         check_small(&diff.both[0]);
@@ -108,17 +105,14 @@ static void test_cards(void)
     CHECK_EQ_STR(wins[0].family, "tiled");
     CHECK_EQ_INT(wins[0].count, 2);
     mmt_diff_finish(&diff);
-    mmt_profile_free(a);
-    mmt_profile_free(b);
 }
 
 /* A kernel that was tried from elsewhere is no card's own best, even where it is faster.
  */
 static void test_tried(void)
 {
-    struct mmt_profile *profile = mmt_profile_create();
+    SCOPED_PROFILE *profile = mmt_profile_create();
     struct mmt_rows rows;
-    mmt_error err = { 0 };
     add(profile, 64, SWAP32, 5, 0, "");
     add(profile, 64, PAD32, 4, 0, "other.json");
     CHECK_OK(mmt_rows_collect(profile, &rows, &err), err);
@@ -126,7 +120,6 @@ static void test_tried(void)
     CHECK_EQ_INT(group.count, 2);
     CHECK(lasts(mmt_group_best(&group), 5));
     mmt_rows_finish(&rows);
-    mmt_profile_free(profile);
 }
 
 /* Two problems that differ in C's type alone are two. */
@@ -134,14 +127,10 @@ static void test_outputs(void)
 {
     struct mmt_profile *profile[2] = { mmt_profile_create(), mmt_profile_create() };
     struct mmt_diff diff;
-    mmt_error err = { 0 };
     for (int side = 0; side < 2; side++) {
-        struct mmt_entry entry = { .time = { 1e-6, 0, 9 } };
         mmt_problem asked = mmt_gemm_problem(MMT_F16, 64, 64, 64);
         asked.out = side ? MMT_F32 : MMT_F16;
-        CHECK_OK(mmt_problem_normalise(&asked, &entry.problem, &err), err);
-        CHECK_OK(mmt_config_parse(NAIVE, &entry.config, &err), err);
-        CHECK_OK(mmt_profile_add_entry(profile[side], &entry, &err), err);
+        add_entry(profile[side], asked, NAIVE, 1e-6);
     }
     CHECK_OK(compare(profile[0], profile[1], &diff, &err), err);
     CHECK_EQ_INT(diff.num_both, 0);
@@ -153,36 +142,29 @@ static void test_outputs(void)
 
 static void test_empty(void)
 {
-    struct mmt_profile *a = mmt_profile_create(), *b = card(1);
+    SCOPED_PROFILE *a = mmt_profile_create(), *b = card(1);
     struct mmt_diff diff;
-    mmt_error err = { 0 };
     CHECK_OK(compare(a, b, &diff, &err), err);
     CHECK(diff.num_both == 0 && diff.num_only[0] == 0 && diff.num_only[1] == 4);
     mmt_diff_finish(&diff);
-    mmt_profile_free(a);
-    mmt_profile_free(b);
 }
 
 static struct mmt_profile *paper(const char *name)
 {
     char path[1024];
-    mmt_error err = { 0 };
     snprintf(path, sizeof path, "%s/profiles/papers/%s", test_source_root(), name);
     struct mmt_profile *profile = mmt_profile_load(path, &err);
-    if (!CHECK(profile != NULL)) {
-        fprintf(stderr, "    %s\n", err.text);
+    if (!CHECK_MADE(profile))
         exit(1);
-    }
     return profile;
 }
 
 /* What the paper says of its two cards, and which of its figures that rests on. */
 static void test_papers(void)
 {
-    struct mmt_profile *gtx = paper("geforce-gtx-1060.json");
-    struct mmt_profile *quadro = paper("quadro-k5000.json");
+    SCOPED_PROFILE *gtx = paper("geforce-gtx-1060.json");
+    SCOPED_PROFILE *quadro = paper("quadro-k5000.json");
     struct mmt_diff diff;
-    mmt_error err = { 0 };
     CHECK_OK(compare(gtx, quadro, &diff, &err), err);
     CHECK_EQ_INT(diff.num_both, 3);
     CHECK_EQ_INT(diff.num_only[0], 3);
@@ -200,8 +182,6 @@ static void test_papers(void)
     CHECK_EQ_INT(mmt_diff_wins(&diff, 1, wins), 1);
     CHECK(wins[0].count == 3 && wins[0].suspect == 1);
     mmt_diff_finish(&diff);
-    mmt_profile_free(gtx);
-    mmt_profile_free(quadro);
 }
 
 /* A journal of A in which the kernels were timed on the problem. */
@@ -213,7 +193,6 @@ static struct mmt_journal *write_journal(const struct mmt_profile *a, const char
         bool final;
     } timed[] = { { SWAP16, 29, false }, { SWAP16, 30, true }, { PAD16, 24, false } };
     struct mmt_journal *journal = NULL;
-    mmt_error err = { 0 };
     struct mmt_journal *writer = mmt_journal_open(path, &a->caps, true, &err);
     if (!CHECK(writer != NULL))
         return NULL;
@@ -262,19 +241,14 @@ static void check_joined(const struct mmt_diff *diff)
 
 static void test_journals(void)
 {
-    struct mmt_profile *a = mmt_profile_create(), *b = mmt_profile_create();
+    SCOPED_PROFILE *a = mmt_profile_create(), *b = mmt_profile_create();
     const struct mmt_diff_filter all = MMT_DIFF_ALL;
-    char folder[] = "/tmp/mmtune-diff-XXXXXX", path[64], journal_path[80];
     struct mmt_diff diff;
-    mmt_error err = { 0 };
-    if (!CHECK(mkdtemp(folder) != NULL))
-        return;
-    snprintf(path, sizeof path, "%s/a.json", folder);
-    snprintf(journal_path, sizeof journal_path, "%s.journal", path);
+    make_folder();
     strcpy(a->caps.name, "First");
     add(a, 128, PAD32, 20, 0.5, "");
     add(b, 128, SWAP16, 10, 0.5, "");
-    struct mmt_journal *journal = write_journal(a, path);
+    struct mmt_journal *journal = write_journal(a, in_folder("a.json"));
     if (CHECK(journal != NULL)) {
         const struct mmt_profile *const profile[2] = { a, b };
         const struct mmt_journal *const journals[2] = { journal, NULL };
@@ -284,10 +258,6 @@ static void test_journals(void)
         mmt_diff_finish(&diff);
     }
     mmt_journal_close(journal);
-    unlink(journal_path);
-    rmdir(folder);
-    mmt_profile_free(a);
-    mmt_profile_free(b);
 }
 
 int main(void)

@@ -11,34 +11,22 @@
 
 #include "base/file.h"
 #include "runtime/runtime.h"
-#include "tests/support/test.h"
+#include "tests/support/folder.h"
+#include "tests/support/entries.h"
 
 #include <mmtune/opencl.h>
-
-static char folder[] = "/tmp/mmtune-edges-XXXXXX";
-
-static const char *in_folder(const char *name)
-{
-    static char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
 
 /* ---- locales --------------------------------------------------------------------- */
 
 /* What a plan and an explanation say, of a device with other memory; and an error. */
 static void write_plan(struct mmt_text *out)
 {
-    mmt_error err = { 0 };
     char said[1024], why[512];
-    mmt_device *device = mmt_device_open("null", &err);
-    struct mmt_profile *profile = mmt_profile_create();
+    SCOPED_DEVICE *device = mmt_device_open("null", &err);
+    SCOPED_PROFILE *profile = mmt_profile_create();
     mmt_plan_options options = mmt_plan_defaults();
-    struct mmt_entry entry = { .time = { 1.2345e-3, 1e-5, 5 }, .gflops = 1 };
-    mmt_problem problem = mmt_gemm_problem(MMT_F32, 512, 512, 512);
-    CHECK_OK(mmt_problem_normalise(&problem, &entry.problem, &err), err);
-    CHECK_OK(mmt_config_parse("naive", &entry.config, &err), err);
-    CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
+    const mmt_problem problem = product(512, 512, 512);
+    add_entry(profile, problem, "naive", 1.2345e-3);
     profile->caps = *mmt_device_caps(device);
     profile->caps.memory = (size_t) 5 << 29;
     options.foreign_profile = 1;
@@ -46,7 +34,7 @@ static void write_plan(struct mmt_text *out)
     mmt_plan_describe(plan, said, sizeof said);
     mmt_text_add(out, said);
     mmt_plan_free(plan);
-    CHECK_OK(mmt_explain(profile, &entry.problem, &profile->caps, out, &err), err);
+    CHECK_OK(mmt_explain(profile, &problem, &profile->caps, out, &err), err);
     struct mmt_caps other = profile->caps;
     other.kind = MMT_GPU, other.memory = (size_t) 3 << 29;
     profile->caps.kind = MMT_GPU;
@@ -54,23 +42,19 @@ static void write_plan(struct mmt_text *out)
     options.measure_seconds = -0.5;
     CHECK(!mmt_plan_create(device, profile, &problem, &options, &err));
     mmt_text_add(out, err.text);
-    mmt_profile_free(profile);
-    mmt_device_close(device);
 }
 
 /* What must be the same wherever a program comes from: a text, a path, a plan, a profile.
  */
 static void write_all(struct mmt_text *out)
 {
-    mmt_error err = { 0 };
     struct mmt_text source = { 0 };
-    struct mmt_config config;
     mmt_problem problem = mmt_gemm_problem(MMT_I32, 8, 8, 8);
     struct mmt_variant variant = mmt_variant_of(&problem, true);
     struct mmt_caps caps = { .backend = "cuda", .name = "III \xc4\xb0 Card" };
     char form[8];
 
-    CHECK_OK(mmt_config_parse("naive", &config, &err), err);
+    struct mmt_config config = config_of("naive");
     CHECK_OK(mmt_emit(&config, &variant, MMT_CUDA_CXX, MMT_GPU, &source, &err), err);
     mmt_text_add(out, mmt_text_string(&source));
     mmt_text_finish(&source);
@@ -78,25 +62,22 @@ static void write_all(struct mmt_text *out)
     mmt_text_add(out, mmt_op_form(MMT_JACOBI3D, form));
 
     write_plan(out);
-    struct mmt_profile *profile = mmt_profile_create();
+    SCOPED_PROFILE *profile = mmt_profile_create();
     profile->caps = caps;
     profile->caps.dialect = MMT_CUDA_CXX;
     profile->caps.kind = MMT_GPU;
     profile->roofline.bandwidth = 1234.5678e9;
     CHECK_OK(mmt_profile_print(profile, out, &err), err);
-    mmt_profile_free(profile);
 }
 
 static void test_reading_back(const struct mmt_text *all)
 {
-    mmt_error err = { 0 };
     const char *json = strchr(strstr(mmt_text_string(all), "MxNxK"), '{');
-    struct mmt_profile *profile = mmt_profile_read(json, strlen(json), &err);
+    SCOPED_PROFILE *profile = mmt_profile_read(json, strlen(json), &err);
     if (!CHECK(profile != NULL))
         return;
     CHECK(profile->roofline.bandwidth > 1234.5e9 &&
           profile->roofline.bandwidth < 1234.6e9);
-    mmt_profile_free(profile);
 }
 
 /* Turkish has another capital of i, German writes 0,5, and of bytes from 0x80 on the two
@@ -107,7 +88,7 @@ static void test_locales(void)
                                            { "tr_TR", "UTF-8" },
                                            { "de_DE", "ISO-8859-1" },
                                            { "de_DE", "UTF-8" } };
-    struct mmt_text plain = { 0 };
+    SCOPED_TEXT plain = { 0 };
     setenv("LOCPATH", folder, 1);
     write_all(&plain);
     CHECK(strstr(mmt_text_string(&plain), "#define TYPE_I32 1") != NULL);
@@ -132,7 +113,6 @@ static void test_locales(void)
         mmt_text_finish(&other);
         setlocale(LC_ALL, "C");
     }
-    mmt_text_finish(&plain);
 }
 
 /* ---- times -------------------------------------------------------------------- */
@@ -141,27 +121,22 @@ static void test_locales(void)
 static void test_seconds(void)
 {
     const double wrong[] = { -1, -1e-300, NAN, INFINITY, -INFINITY, 86401, 1e300 };
-    mmt_error err = { 0 };
-    mmt_device *device = mmt_device_open("null", &err);
+    SCOPED_DEVICE *device = mmt_device_open("null", &err);
     const mmt_problem problem = mmt_gemm_problem(MMT_F32, 8, 8, 8);
     mmt_plan_options options = mmt_plan_defaults();
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         for (int effort = 0; effort < 2; effort++) {
             options.effort = effort ? MMT_EFFORT_MEASURE : MMT_EFFORT_ESTIMATE;
             options.measure_seconds = wrong[i];
-            CHECK(!mmt_plan_create(device, NULL, &problem, &options, &err));
-            CHECK(err.status == MMT_ERROR_ARGUMENT &&
-                  err.argument == MMT_ARGUMENT_MEASURE_SECONDS);
-            CHECK(strstr(err.text, "measure_seconds is ") &&
-                  strstr(err.text,
+            CHECK_REFUSED(mmt_plan_create(device, NULL, &problem, &options, &err),
+                          MMT_ERROR_ARGUMENT, "measure_seconds is ");
+            CHECK_EQ_INT(err.argument, MMT_ARGUMENT_MEASURE_SECONDS);
+            CHECK(strstr(err.text,
                          "; it must be from 0, which is the usual time, to 86400"));
-            err = (mmt_error){ 0 };
         }
     options.measure_seconds = 86400;
-    mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
+    SCOPED_PLAN *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
     CHECK(plan != NULL);
-    mmt_plan_free(plan);
-    mmt_device_close(device);
 }
 
 /* ---- null ------------------------------------------------------------------------ */
@@ -176,12 +151,11 @@ static void test_seconds(void)
 
 static void test_null(void)
 {
-    mmt_error err = { 0 };
     mmt_operand buffer = { 0 };
     mmt_args args = mmt_args_defaults();
     mmt_problem problem = mmt_gemm_problem(MMT_F32, 8, 8, 8);
-    mmt_device *device = mmt_device_open("null", &err);
-    mmt_plan *plan = mmt_plan_create(device, NULL, &problem, NULL, &err);
+    SCOPED_DEVICE *device = mmt_device_open("null", &err);
+    SCOPED_PLAN *plan = mmt_plan_create(device, NULL, &problem, NULL, &err);
     if (!CHECK(plan != NULL))
         return;
     CHECK_NULL(mmt_profile_load(NULL, &err));
@@ -199,16 +173,13 @@ static void test_null(void)
     mmt_plan_free(NULL);
     mmt_profile_free(NULL);
     mmt_device_close(NULL);
-    mmt_plan_free(plan);
-    mmt_device_close(device);
 }
 
 /* ---- files that are none --------------------------------------------------------- */
 
 static void test_link(void)
 {
-    mmt_error err = { 0 };
-    struct mmt_text text = { 0 };
+    SCOPED_TEXT text = { 0 };
     struct stat found;
     char target[256], link_name[256];
     snprintf(target, sizeof target, "%s", in_folder("target"));
@@ -219,12 +190,10 @@ static void test_link(void)
     CHECK(!lstat(link_name, &found) && S_ISLNK(found.st_mode));
     CHECK_OK(mmt_file_read(target, 100, &text, &err), err);
     CHECK_EQ_STR(mmt_text_string(&text), "new");
-    mmt_text_finish(&text);
 }
 
 static void test_pipe(void)
 {
-    mmt_error err = { 0 };
     struct stat found;
     char name[256], got[8] = "";
     snprintf(name, sizeof name, "%s", in_folder("pipe"));
@@ -242,11 +211,10 @@ static void test_pipe(void)
 /* A template's first starting point holds vectors that are too wide for f64. */
 static void test_starting_point(void)
 {
-    mmt_error err = { 0 };
     struct mmt_config first, fit;
     mmt_problem problem = mmt_gemm_problem(MMT_F64, 512, 512, 512);
     struct mmt_caps caps = { .dialect = MMT_CUDA_CXX, .kind = MMT_GPU, .f64 = true };
-    CHECK_OK(mmt_problem_normalise(&problem, &problem, &err), err);
+    problem = normal_of(problem);
     CHECK_OK(mmt_config_parse("simt", &first, &err), err);
     CHECK(mmt_config_check_problem(&first, &problem, &caps) != NULL);
     CHECK_OK(mmt_config_parse_for("simt", &problem, &caps, &fit, &err), err);
@@ -259,9 +227,7 @@ static void test_starting_point(void)
 
 int main(void)
 {
-    char command[64];
-    if (!mkdtemp(folder))
-        return EXIT_FAILURE;
+    make_folder();
     setenv("XDG_DATA_HOME", "/data", 1);
     setenv("XDG_CACHE_HOME", folder, 1);
     test_locales();
@@ -270,7 +236,5 @@ int main(void)
     test_link();
     test_pipe();
     test_starting_point();
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    CHECK(!system(command));
     return test_end("edges");
 }

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "tests/support/sample.h"
+#include "tests/support/folder.h"
 #include "tests/support/test.h"
 
 /* Copies the goldens' kernels and preludes. */
@@ -17,13 +18,11 @@ static void fill_folder(const char *folder, const char *root)
     };
     for (int i = 0; i < 5; i++) {
         char from[1024], to[1024];
-        mmt_error err;
-        struct mmt_text text = { 0 };
+        SCOPED_TEXT text = { 0 };
         snprintf(from, sizeof(from), "%s/%s", root, files[i]);
         snprintf(to, sizeof(to), "%s%s", folder, strrchr(files[i], '/'));
         CHECK_OK(mmt_file_read(from, 1 << 20, &text, &err), err);
         CHECK_OK(mmt_file_replace(to, mmt_text_string(&text), text.length, &err), err);
-        mmt_text_finish(&text);
     }
 }
 
@@ -43,8 +42,7 @@ static void hide_version(struct mmt_text *text)
 
 static void compare(const char *path, const struct mmt_text *text)
 {
-    mmt_error err;
-    struct mmt_text golden = { 0 };
+    SCOPED_TEXT golden = { 0 };
     if (getenv("MMT_WRITE_GOLDENS"))
         CHECK_OK(mmt_file_replace(path, mmt_text_string(text), text->length, &err), err);
     CHECK_OK(mmt_file_read(path, 1 << 20, &golden, &err), err);
@@ -54,7 +52,6 @@ static void compare(const char *path, const struct mmt_text *text)
             "    the emitted text is not %s\n%s    if it is right, run this test with "
             "MMT_WRITE_GOLDENS=1 and read the difference\n",
             path, mmt_text_string(text));
-    mmt_text_finish(&golden);
 }
 
 static void test_golden(const char *root, const char *name,
@@ -63,15 +60,13 @@ static void test_golden(const char *root, const char *name,
                         enum mmt_kind kind)
 {
     char path[1024];
-    mmt_error err;
-    struct mmt_text text = { 0 };
+    SCOPED_TEXT text = { 0 };
     snprintf(path, sizeof(path), "%s/tests/unit/golden/%s", root, name);
     mmt_text_add(&text, "replaced");
     if (CHECK_OK(mmt_emit(config, variant, dialect, kind, &text, &err), err)) {
         hide_version(&text);
         compare(path, &text);
     }
-    mmt_text_finish(&text);
 }
 
 static void test_goldens(const char *root)
@@ -103,8 +98,7 @@ static void test_goldens(const char *root)
 
 static void test_emit_fails(void)
 {
-    mmt_error err;
-    struct mmt_text text = { 0 };
+    SCOPED_TEXT text = { 0 };
     struct mmt_variant f32 = { .type = MMT_F32 },
                        i32 = { .type = MMT_I32, .out = MMT_I32 },
                        relu = { .type = MMT_F32, .activation = MMT_RELU },
@@ -126,26 +120,22 @@ static void test_emit_fails(void)
     CHECK_FAILS(mmt_emit(&config, &f32, MMT_CUDA_CXX, MMT_GPU, &text, &err), err,
                 MMT_ERROR_NOT_FOUND, "absent.cl");
     CHECK(!text.data);
-    mmt_text_finish(&text);
 }
 
 static struct mmt_hash hash_of(const struct mmt_template *template)
 {
-    mmt_error err;
     struct mmt_hash hash = { 0, 0 };
     CHECK_OK(mmt_template_hash(template, &hash, &err), err);
     return hash;
 }
 
-static void test_hash(const char *folder)
+static void test_hash(void)
 {
-    char path[1024];
-    mmt_error err;
     struct mmt_hash before = hash_of(&sample), again = hash_of(&sample);
     CHECK(before.high == again.high && before.low == again.low);
 
-    snprintf(path, sizeof(path), "%s/prelude_opencl.h", folder);
-    CHECK_OK(mmt_file_replace(path, "// changed\n", 11, &err), err);
+    CHECK_OK(mmt_file_replace(in_folder("prelude_opencl.h"), "// changed\n", 11, &err),
+             err);
     CHECK(hash_of(&sample).low != before.low);
 
     struct mmt_template absent = sample;
@@ -157,10 +147,10 @@ static void test_hash(const char *folder)
 /* The files of the folder and what was embedded from them are one text. */
 static void test_embedded_is_file(const char *root, const struct mmt_template *template)
 {
-    char folder[1024];
+    char kernels[1024];
     struct mmt_hash embedded = hash_of(template);
-    snprintf(folder, sizeof(folder), "%s/templates/kernels", root);
-    setenv("MMTUNE_TEMPLATE_DIR", folder, 1);
+    snprintf(kernels, sizeof(kernels), "%s/templates/kernels", root);
+    setenv("MMTUNE_TEMPLATE_DIR", kernels, 1);
     struct mmt_hash file = hash_of(template);
     unsetenv("MMTUNE_TEMPLATE_DIR");
     CHECK(embedded.high == file.high && embedded.low == file.low);
@@ -170,8 +160,7 @@ static void test_embedded_is_file(const char *root, const struct mmt_template *t
 static void test_emit_embedded(const struct mmt_template *template,
                                enum mmt_dialect dialect)
 {
-    mmt_error err;
-    struct mmt_text text = { 0 }, prelude = { 0 }, kernel = { 0 };
+    SCOPED_TEXT text = { 0 }, prelude = { 0 }, kernel = { 0 };
     struct mmt_config config = { .template = template };
     struct mmt_variant variant = { .aligned = true };
     while (!mmt_type_in(variant.type, template->types))
@@ -199,16 +188,12 @@ static void test_emit_embedded(const struct mmt_template *template,
         const char *found = strstr(text.data, define);
         CHECK(found && found < first && strchr("\n ", found[strlen(define)]));
     }
-    mmt_text_finish(&text);
-    mmt_text_finish(&prelude);
-    mmt_text_finish(&kernel);
 }
 
 static void emit_first(const char *words, struct mmt_text *text)
 {
     const struct mmt_variant variant = { .type = MMT_F32, .out = MMT_F32 };
     struct mmt_config config;
-    mmt_error err;
     if (CHECK_OK(mmt_config_parse(words, &config, &err), err))
         CHECK_OK(mmt_emit(&config, &variant, MMT_CUDA_CXX, MMT_GPU, text, &err), err);
 }
@@ -235,7 +220,6 @@ static void test_one_text(const char *template, bool also_for_one)
 
 static void test_templates(const char *root)
 {
-    mmt_error err;
     struct mmt_text text = { 0 };
     CHECK_FAILS(mmt_template_text("nonesuch.cl", &text, &err), err, MMT_ERROR_NOT_FOUND,
                 "nonesuch.cl");
@@ -251,13 +235,11 @@ static void test_templates(const char *root)
 
 int main(void)
 {
-    char folder[] = "/tmp/mmtune-test-XXXXXX", command[64];
     const char *root = getenv("MMT_SOURCE_ROOT");
     unsetenv("MMTUNE_TEMPLATE_DIR");
     if (!root)
         SKIP("MMT_SOURCE_ROOT does not say where the goldens are");
-    if (!mkdtemp(folder))
-        SKIP("no folder can be made in /tmp: %s", strerror(errno));
+    make_folder();
 
     test_templates(root);
     test_one_text("simt", false);
@@ -269,9 +251,6 @@ int main(void)
     setenv("MMTUNE_TEMPLATE_DIR", folder, 1);
     test_goldens(root);
     test_emit_fails();
-    test_hash(folder);
-
-    snprintf(command, sizeof(command), "rm -r %s", folder);
-    CHECK_EQ_INT(system(command), 0);
+    test_hash();
     return test_end("emit");
 }

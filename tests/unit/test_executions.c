@@ -5,9 +5,9 @@
 
 #include <mmtune/opencl.h>
 
+#include "tests/support/device.h"
 #include "tests/support/test.h"
 
-static mmt_error err;
 static mmt_device *device;
 static cl_command_queue queue; /* out of order */
 
@@ -41,28 +41,25 @@ static int count_wrong(mmt_operand matrix, int behind, float right)
     return wrong;
 }
 
-static mmt_plan *plan_with(const char *configuration, bool own)
+static mmt_plan *plan_with(const char *configuration)
 {
-    mmt_problem problem = mmt_gemm_problem(MMT_F32, SIZE, SIZE, SIZE);
-    mmt_plan_options options = mmt_plan_defaults();
-    options.configuration = configuration;
-    options.own_workspace = own;
-    mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
-    if (!CHECK(plan))
-        fprintf(stderr, "%s\n", err.text);
-    return plan;
+    return plan_by(device, mmt_gemm_problem(MMT_F32, SIZE, SIZE, SIZE), configuration);
 }
 
 /* ---- a plan's own workspace ------------------------------------------------------ */
 
 static void test_own_workspace(void)
 {
-    mmt_plan *plan = plan_with("split_naive", true),
-             *needs = plan_with("split_naive", false);
+    const mmt_problem problem = mmt_gemm_problem(MMT_F32, SIZE, SIZE, SIZE);
+    mmt_plan_options options = mmt_plan_defaults();
     mmt_args args = mmt_args_defaults();
     mmt_operand c = matrices_of(-1, MANY);
 
-    if (!plan || !needs)
+    options.configuration = "split_naive";
+    options.own_workspace = 1;
+    SCOPED_PLAN *plan = mmt_plan_create(device, NULL, &problem, &options, &err),
+                *needs = plan_with("split_naive");
+    if (!CHECK_MADE(plan))
         return;
     CHECK(mmt_plan_workspace(plan) == 0 && mmt_plan_workspace(needs) > 0);
     args.a = matrices_of(1, 1), args.b = matrices_of(1, 1), args.c = c;
@@ -76,11 +73,7 @@ static void test_own_workspace(void)
     CHECK(!clFinish(queue));
     for (int i = 0; i < MANY; i++)
         CHECK_EQ_INT(count_wrong(c, i, (float) (SIZE * (i + 1))), 0);
-    mmt_buffer_free(device, args.a);
-    mmt_buffer_free(device, args.b);
-    mmt_buffer_free(device, c);
-    mmt_plan_free(plan);
-    mmt_plan_free(needs);
+    free_args(device, &args);
 }
 
 /* What a plan makes for itself counts, too. */
@@ -91,8 +84,8 @@ static void test_cap(void)
     options.configuration = "split_naive";
     options.own_workspace = 1;
     options.max_workspace = 16;
-    CHECK(!mmt_plan_create(device, NULL, &problem, &options, &err));
-    CHECK(err.status == MMT_ERROR_UNSUPPORTED && strstr(err.text, "max_workspace is 16"));
+    CHECK_REFUSED(mmt_plan_create(device, NULL, &problem, &options, &err),
+                  MMT_ERROR_UNSUPPORTED, "max_workspace is 16");
 }
 
 /* ---- lists of executions --------------------------------------------------------- */
@@ -100,19 +93,15 @@ static void test_cap(void)
 /* C_i = alpha_i A_(5 - i) B + beta_i C_i, with C_i = 10 + i; C stands backwards. */
 static void check_batch(const char *configuration)
 {
-    mmt_plan *plan = plan_with(configuration, false);
+    SCOPED_PLAN *plan = plan_with(configuration);
     mmt_args args = mmt_args_defaults();
     int64_t offsets_a[MANY], offsets_c[MANY];
     double alphas[MANY], betas[MANY];
 
-    if (!plan)
-        return;
     args.a = matrices_of(1, MANY), args.b = matrices_of(2, 1);
     args.c = matrices_of(10, MANY);
     if (mmt_plan_workspace(plan))
-        CHECK_OK(
-            mmt_buffer_create(device, mmt_plan_workspace(plan), &args.workspace, &err),
-            err);
+        args.workspace = buffer_of(device, mmt_plan_workspace(plan));
     for (int i = 0; i < MANY; i++) {
         offsets_a[i] = (MANY - 1 - i) * COUNT;
         offsets_c[i] = i * COUNT;
@@ -127,10 +116,7 @@ static void check_batch(const char *configuration)
             count_wrong(args.c, i,
                         (float) ((i - 1) * (MANY - i) * 2 * SIZE + i % 2 * (10 + i))),
             0);
-    const mmt_operand all[] = { args.a, args.b, args.c, args.workspace };
-    for (int i = 0; i < 4; i++)
-        mmt_buffer_free(device, all[i]);
-    mmt_plan_free(plan);
+    free_args(device, &args);
 }
 
 static void refuse(const mmt_plan *plan, const mmt_args *args, const int64_t *a,
@@ -145,14 +131,12 @@ static void refuse(const mmt_plan *plan, const mmt_args *args, const int64_t *a,
 /* The first execution is right, and is not queued. */
 static void test_all_or_none(void)
 {
-    mmt_plan *plan = plan_with("naive", false);
+    SCOPED_PLAN *plan = plan_with("naive");
     mmt_args args = mmt_args_defaults();
     const int64_t right[] = { 0, COUNT }, beyond[] = { 0, COUNT + 1 },
                   negative[] = { 0, -1 }, far[] = { 0, INT64_MAX };
     const double alphas[] = { 1, 2 };
 
-    if (!plan)
-        return;
     args.a = matrices_of(1, 2), args.b = matrices_of(1, 1), args.c = matrices_of(-1, 2);
     refuse(plan, &args, beyond, right, NULL, MMT_ARGUMENT_A, "execution 1 of 2: A needs");
     refuse(plan, &args, right, beyond, NULL, MMT_ARGUMENT_C, "execution 1 of 2: C needs");
@@ -174,18 +158,13 @@ static void test_all_or_none(void)
              err);
     CHECK_OK(mmt_finish(device, NULL, &err), err);
     CHECK_EQ_INT(count_wrong(args.c, 0, SIZE), 0);
-    mmt_buffer_free(device, args.a);
-    mmt_buffer_free(device, args.b);
-    mmt_buffer_free(device, args.c);
-    mmt_plan_free(plan);
+    free_args(device, &args);
 }
 
 int main(void)
 {
     cl_int code = CL_DEVICE_NOT_FOUND;
-    device = mmt_device_open("opencl:0", &err);
-    if (!device && err.status == MMT_ERROR_NOT_FOUND)
-        SKIP("this machine has no OpenCL device");
+    device = open_device("opencl:0");
     cl_device_id id = mmt_opencl_device_id(device);
     mmt_device_close(device);
     cl_context context = clCreateContext(NULL, 1, &id, NULL, NULL, &code);

@@ -6,21 +6,10 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "tests/support/folder.h"
 #include "tests/support/test.h"
 
-static char folder[] = "/tmp/mmtune-files-XXXXXX";
-
 enum { SOMEBODY = 65534 };
-
-/* Four paths stay valid at a time. */
-static const char *in_folder(const char *name)
-{
-    static char paths[4][256];
-    static int next;
-    char *path = paths[next++ % 4];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
 
 static int mode_of(const char *path)
 {
@@ -36,16 +25,14 @@ static bool is_kind(const char *path, mode_t kind)
 
 static bool holds(const char *path, const char *wanted)
 {
-    struct mmt_text text = { 0 };
+    SCOPED_TEXT text = { 0 };
     bool same = !mmt_file_read(path, 1000, &text, NULL) &&
                 !strcmp(mmt_text_string(&text), wanted);
-    mmt_text_finish(&text);
     return same;
 }
 
 static void write_file(const char *path, const char *text, mode_t mode)
 {
-    mmt_error err;
     CHECK_OK(mmt_file_replace(path, text, strlen(text), &err), err);
     CHECK(!chmod(path, mode));
 }
@@ -65,7 +52,6 @@ static void test_umask(void)
     static const mode_t masks[] = { 0, 02, 077, 0277, 0777 };
     for (int i = 0; i < 5; i++) {
         char name[32];
-        mmt_error err;
         int log = -1;
         snprintf(name, sizeof name, "umask-%o/below/file", (unsigned) masks[i]);
         const char *path = in_folder(name);
@@ -86,7 +72,6 @@ static void test_umask(void)
 /* A profile that its user lets others read stays so; written by others it never is. */
 static void test_kept_mode(void)
 {
-    mmt_error err;
     const char *path = in_folder("shared");
     write_file(path, "old", 0666);
     CHECK_OK(mmt_file_replace(path, "new", 3, &err), err);
@@ -100,8 +85,7 @@ static void test_kept_mode(void)
 
 static void test_pipes(void)
 {
-    mmt_error err;
-    struct mmt_text text = { 0 };
+    SCOPED_TEXT text = { 0 };
     const char *pipe = in_folder("pipe");
     int log;
     CHECK(!mkfifo(pipe, 0600));
@@ -114,13 +98,11 @@ static void test_pipes(void)
     CHECK_FAILS(mmt_file_open_log(pipe, &log, &err), err, MMT_ERROR_IO, "is a pipe");
     CHECK_OK(mmt_file_replace("/dev/null", "x", 1, &err), err);
     CHECK(is_kind("/dev/null", S_IFCHR));
-    mmt_text_finish(&text);
 }
 
 /* Tried without touching it: nothing is left beside it. */
 static void test_may_replace(void)
 {
-    mmt_error err;
     const char *path = in_folder("new/profile");
     CHECK_OK(mmt_file_may_replace(path, &err), err);
     CHECK_EQ_INT(mode_of(path), -1);
@@ -134,7 +116,6 @@ static void test_may_replace(void)
 
 static void test_links(void)
 {
-    mmt_error err;
     const char *target = in_folder("target"), *link = in_folder("link");
     int log;
     write_file(target, "mine", 0600);
@@ -150,7 +131,6 @@ static void test_links(void)
 
 static void test_links_of_others(void)
 {
-    mmt_error err;
     if (left_out("a link of another user"))
         return;
     const char *target = in_folder("precious"), *link = in_folder("planted");
@@ -166,7 +146,6 @@ static void test_links_of_others(void)
 
 static void check_refused_folder(const char *path, const char *words)
 {
-    mmt_error err;
     int fd;
     CHECK_FAILS(mmt_file_open_own_folder(path, &fd, &err), err, MMT_ERROR_IO, words);
     CHECK_FAILS(mmt_file_make_own_folder(path, NULL, &err), err, MMT_ERROR_IO, words);
@@ -174,7 +153,6 @@ static void check_refused_folder(const char *path, const char *words)
 
 static void test_own_folder(void)
 {
-    mmt_error err;
     const char *path = in_folder("own"), *link = in_folder("own-link");
     int fd;
     CHECK_FAILS(mmt_file_open_own_folder(path, &fd, &err), err, MMT_ERROR_NOT_FOUND,
@@ -214,7 +192,6 @@ static void test_folders_of_others(void)
 
 static void check_refused_file(int fd, const char *name, const char *words)
 {
-    mmt_error err;
     struct mmt_text text = { 0 };
     CHECK_FAILS(mmt_file_read_own(fd, name, 99, &text, &err), err, MMT_ERROR_IO, words);
     CHECK(!text.data);
@@ -222,7 +199,6 @@ static void check_refused_file(int fd, const char *name, const char *words)
 
 static void test_own_files(void)
 {
-    mmt_error err;
     struct mmt_text text = { 0 };
     int fd = -1;
     CHECK_OK(mmt_file_make_own_folder(in_folder("files"), &fd, &err), err);
@@ -257,7 +233,6 @@ static void test_own_files(void)
 
 static void test_log(void)
 {
-    mmt_error err;
     struct mmt_text text = { 0 };
     const char *path = in_folder("grows");
     int fd = -1;
@@ -282,9 +257,7 @@ static void test_log(void)
 
 int main(void)
 {
-    char command[128];
-    if (!mkdtemp(folder))
-        return EXIT_FAILURE;
+    make_folder();
     test_umask();
     test_kept_mode();
     test_pipes();
@@ -295,7 +268,5 @@ int main(void)
     test_folders_of_others();
     test_own_files();
     test_log();
-    snprintf(command, sizeof command, "chmod -R u+rwX %s; rm -r %s", folder, folder);
-    CHECK(!system(command));
     return test_end("files");
 }

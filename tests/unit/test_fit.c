@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "costmodel/costmodel.h"
+#include "tests/support/made.h"
 #include "tests/support/synthetic_device.h"
 #include "tests/support/test.h"
 #include "tuner/model/fit.h"
@@ -41,8 +42,7 @@ static size_t draw(const struct truth *truth, mmt_type type, int problems)
 static struct mmt_profile *fit(size_t count)
 {
     struct mmt_profile *profile = mmt_profile_create();
-    mmt_error err;
-    profile->caps = synthetic_gpu();
+    profile->caps = gpu_caps();
     CHECK_OK(mmt_fit_models(profile, samples, count, &err), err);
     return profile;
 }
@@ -54,7 +54,7 @@ static struct mmt_profile *fit(size_t count)
 static double unseen_error(const struct mmt_model *model, const struct truth *truth)
 {
     enum { SHAPES = 100 };
-    const struct mmt_caps caps = synthetic_gpu();
+    const struct mmt_caps caps = gpu_caps();
     double sum = 0;
     for (int s = 0; s < SHAPES; s++) {
         const mmt_problem problem = synthetic_any_shape();
@@ -75,7 +75,7 @@ static double unseen_error(const struct mmt_model *model, const struct truth *tr
 /* A model comes near the truth, tells how near, and is nearer than the law alone. */
 static void test_learns(const struct truth *truth, double most)
 {
-    struct mmt_profile *profile = fit(draw(truth, MMT_F32, MOST));
+    SCOPED_PROFILE *profile = fit(draw(truth, MMT_F32, MOST));
     const struct mmt_model *model = mmt_profile_model(profile, MMT_F32);
     if (CHECK(model != NULL)) {
         const double error = unseen_error(model, truth);
@@ -87,7 +87,6 @@ static void test_learns(const struct truth *truth, double most)
         CHECK_EQ_INT(model->shapes, MOST);
         CHECK(model->residual > error / 4 || error < 0.02);
     }
-    mmt_profile_free(profile);
 }
 
 /* The same samples give the same trees, whatever was fitted before. */
@@ -95,13 +94,10 @@ static void test_same(void)
 {
     const struct truth truth = { .more = 0.4, .noise = 0.05 };
     const size_t count = draw(&truth, MMT_F32, MOST / 2);
-    struct mmt_profile *once = fit(count), *other = fit(count / 2), *again = fit(count);
+    SCOPED_PROFILE *once = fit(count), *other = fit(count / 2), *again = fit(count);
     CHECK(once->models->num_trees > 0);
     CHECK(!memcmp(once->models, again->models, sizeof *once->models));
     CHECK(memcmp(once->models, other->models, sizeof *once->models));
-    mmt_profile_free(once);
-    mmt_profile_free(other);
-    mmt_profile_free(again);
 }
 
 /* Far from all that was timed, too, what is expected is a time. */
@@ -109,19 +105,18 @@ static void test_any_size(void)
 {
     enum { SIZES = 18 };
     const struct truth truth = { .more = 0.4, .noise = 0.02 };
-    const struct mmt_caps caps = synthetic_gpu();
-    struct mmt_profile *profile = fit(draw(&truth, MMT_F32, MOST / 4));
+    const struct mmt_caps caps = gpu_caps();
+    SCOPED_PROFILE *profile = fit(draw(&truth, MMT_F32, MOST / 4));
     for (int s = 0; s < SIZES * SIZES * SIZES; s++) {
         const mmt_problem problem =
-            synthetic_shape((int64_t) 1 << s % SIZES, (int64_t) 1 << s / SIZES % SIZES,
-                            (int64_t) 1 << s / SIZES / SIZES);
+            product((int64_t) 1 << s % SIZES, (int64_t) 1 << s / SIZES % SIZES,
+                    (int64_t) 1 << s / SIZES / SIZES);
         struct mmt_bound bound;
         mmt_bind_known(&kernels[s % KERNELS], &problem, &caps, &bound);
         const struct mmt_view view = mmt_cost_view(&bound);
         const double correction = mmt_cost_correction(profile->models, &view);
         CHECK(view.estimate > 0 && isfinite(view.estimate) && fabs(correction) < 1);
     }
-    mmt_profile_free(profile);
 }
 
 /* ---- what becomes of a model that there is ----------------------------------------- */
@@ -138,8 +133,7 @@ static void test_lost_journal(void)
 {
     enum { MANY = 2 * MMT_FEWEST_SHAPES + 8, FEW = MMT_FEWEST_SHAPES + 3 };
     const struct truth truth = { .noise = 0.01 };
-    struct mmt_profile *profile = fit(draw(&truth, MMT_F32, MANY));
-    mmt_error err;
+    SCOPED_PROFILE *profile = fit(draw(&truth, MMT_F32, MANY));
 
     CHECK_EQ_INT(shapes_of(profile, MMT_F32), MANY);
     CHECK_OK(mmt_fit_models(profile, samples, draw(&truth, MMT_I32, FEW), &err), err);
@@ -152,7 +146,6 @@ static void test_lost_journal(void)
     CHECK_EQ_INT(shapes_of(profile, MMT_F32), FEW + 1);
     CHECK_EQ_INT(shapes_of(profile, MMT_I32), FEW);
     CHECK_EQ_INT(profile->num_models, 2);
-    mmt_profile_free(profile);
 }
 
 /* One model is of all types of a family; of too few problems it corrects nothing; and
@@ -209,7 +202,7 @@ static int count_wide(const mmt_problem *p)
 static void test_shape(void)
 {
     enum { SHAPES = 400 };
-    mmt_problem kind = synthetic_shape(1, 1, 1);
+    mmt_problem kind = product(1, 1, 1);
     int odd[3][2] = { 0 }, gradients = 0;
 
     kind.trans_b = 1;
@@ -247,7 +240,7 @@ static void test_shape(void)
 static void test_shapes(double most_flops, int count)
 {
     enum { MANY = 300 };
-    mmt_problem shapes[MANY], kind = synthetic_shape(1, 1, 1);
+    mmt_problem shapes[MANY], kind = product(1, 1, 1);
     int aligned = 0, skewed = 0, same = 0, wrong = 0, thin = 0, vectors = 0;
 
     kind.trans_b = 1;

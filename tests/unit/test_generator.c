@@ -3,27 +3,11 @@
 
 #include "generator/generator.h"
 #include "tests/support/sample.h"
+#include "tests/support/caps.h"
+#include "tests/support/made.h"
 #include "tests/support/test.h"
 
-static const struct mmt_caps gpu = {
-    .dialect = MMT_CUDA_CXX,
-    .kind = MMT_GPU,
-    .sm = 90,
-    .f64 = true,
-    .max_threads = 1024,
-    .max_block = { 1024, 1024, 64 },
-    .max_grid = { 2147483647, 65535, 65535 },
-    .shared = 227 << 10,
-    .shared_per_sm = 228 << 10,
-    .registers = 65536,
-    .registers_per_thread = 255,
-    .registers_per_sm = 65536,
-    .threads_per_sm = 2048,
-    .blocks_per_sm = 32,
-    .sms = 132,
-    .warp = 32,
-    .buffer_align = 256,
-};
+static struct mmt_caps gpu;
 
 static struct mmt_caps opencl_cpu(void)
 {
@@ -43,31 +27,21 @@ static struct mmt_caps tiny(unsigned threads)
     return caps;
 }
 
-static mmt_problem problem_of(const char *string)
-{
-    mmt_error err;
-    mmt_problem problem = { 0 };
-    CHECK_OK(mmt_problem_parse(string, &problem, &err), err);
-    return problem;
-}
-
 /* ---- configurations -------------------------------------------------------------- */
 
 static void test_print(void)
 {
     struct mmt_config config = { &sample, { 8, 5, 16 } };
-    struct mmt_text text = { 0 };
+    SCOPED_TEXT text = { 0 };
     char buffer[16];
     mmt_config_print(&config, &text);
     CHECK_EQ_STR(mmt_text_string(&text), "sample ROWS=8 LAYOUT=xor DEPTH=16");
     CHECK_EQ_STR(mmt_config_value(&config, ROWS, buffer), "8");
     CHECK_EQ_STR(mmt_config_value(&config, LAYOUT, buffer), "xor");
-    mmt_text_finish(&text);
 }
 
 static void test_set(void)
 {
-    mmt_error err;
     struct mmt_config config = { &sample, { 8, 5, 16 } }, same = config;
     CHECK_OK(mmt_config_set(&config, "LAYOUT", "pad", &err), err);
     CHECK_OK(mmt_config_set(&config, "ROWS", "2", &err), err);
@@ -109,11 +83,10 @@ static void test_aliases(void)
         { "dmma SYNC=slots DEAL=rounds", "dmma SYNC=stages TILE_SCHEDULER=persistent" },
     };
     struct mmt_config before, now;
-    mmt_error err = { 0 };
 
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        CHECK_OK(mmt_config_parse(pairs[i][0], &before, &err), err);
-        CHECK_OK(mmt_config_parse(pairs[i][1], &now, &err), err);
+        before = config_of(pairs[i][0]);
+        now = config_of(pairs[i][1]);
         CHECK(mmt_config_equal(&before, &now));
     }
     CHECK(mmt_config_parse("wgmma DEPTH=3", &now, &err) == MMT_ERROR_ARGUMENT);
@@ -123,11 +96,10 @@ static void test_aliases(void)
 
 static void test_parse_seeds(const struct mmt_template *template)
 {
-    mmt_error err;
     for (int s = 0; s < template->num_seeds; s++) {
         struct mmt_config config = { .template = template }, read;
         memcpy(config.values, template->seeds[s], sizeof(config.values));
-        struct mmt_text text = { 0 }, reversed = { 0 };
+        SCOPED_TEXT text = { 0 }, reversed = { 0 };
         char buffer[16];
         mmt_config_print(&config, &text);
         mmt_text_addf(&reversed, "  %s", template->name);
@@ -135,23 +107,20 @@ static void test_parse_seeds(const struct mmt_template *template)
             mmt_text_addf(&reversed, "\t %s=%s ", template->knobs[i].name,
                           mmt_config_value(&config, i, buffer));
 
-        CHECK_OK(mmt_config_parse(mmt_text_string(&text), &read, &err), err);
+        read = config_of(mmt_text_string(&text));
         CHECK(mmt_config_equal(&config, &read));
-        CHECK_OK(mmt_config_parse(mmt_text_string(&reversed), &read, &err), err);
+        read = config_of(mmt_text_string(&reversed));
         CHECK(mmt_config_equal(&config, &read));
-        mmt_text_finish(&text);
-        mmt_text_finish(&reversed);
     }
 
     struct mmt_config first = { .template = template }, read;
     memcpy(first.values, template->seeds[0], sizeof(first.values));
-    CHECK_OK(mmt_config_parse(mmt_template_key(template), &read, &err), err);
+    read = config_of(mmt_template_key(template));
     CHECK(mmt_config_equal(&first, &read));
 }
 
 static void fails_with(const char *string, const char *words)
 {
-    mmt_error err;
     struct mmt_config out = { &sample, { 1, 1, 16 } };
     CHECK_FAILS(mmt_config_parse(string, &out, &err), err, MMT_ERROR_ARGUMENT, words);
     CHECK(out.template == &sample && out.values[DEPTH] == 16);
@@ -254,10 +223,8 @@ static void test_reject(void)
 static void test_suits(void)
 {
     struct mmt_caps hopper = gpu, cpu = opencl_cpu();
-    struct mmt_config config;
-    mmt_error err;
     strcpy(hopper.architecture, "sm_90a");
-    CHECK_OK(mmt_config_parse("wgmma TILE_M=128 TILE_N=128", &config, &err), err);
+    struct mmt_config config = config_of("wgmma TILE_M=128 TILE_N=128");
     const char *transposes[] = { "nn", "nt", "tn", "tt" };
     for (int i = 0; i < 4; i++) {
         char text[64];
@@ -276,10 +243,8 @@ static const char *refusal_of(const char *configuration, const char *problem,
                               const struct mmt_caps *caps)
 {
     const mmt_problem p = problem_of(problem);
-    struct mmt_config config;
-    mmt_error err;
 
-    CHECK_OK(mmt_config_parse(configuration, &config, &err), err);
+    struct mmt_config config = config_of(configuration);
     const char *why = mmt_config_check_problem(&config, &p, caps);
     return why ? why : "";
 }
@@ -299,12 +264,12 @@ static void test_overlap(void)
     CHECK(strstr(refusal_of(as_stored, "gemm bf16 nn 512x512x512 ldb=8", &hopper),
                  "rows of B overlap"));
     CHECK_EQ_STR(refusal_of(packs, "gemm bf16 nn 512x512x512 lda=8", &hopper), "");
-    CHECK(
-        strstr(refusal_of("simt COPY=tma PACK_A=0", "gemm f32 tn 512x512x512 lda=8", &hopper),
-               "rows of A overlap"));
-    CHECK(
-        strstr(refusal_of("simt COPY=tma PACK_B=0", "gemm f32 nn 512x512x512 ldb=8", &hopper),
-               "rows of B overlap"));
+    CHECK(strstr(
+        refusal_of("simt COPY=tma PACK_A=0", "gemm f32 tn 512x512x512 lda=8", &hopper),
+        "rows of A overlap"));
+    CHECK(strstr(
+        refusal_of("simt COPY=tma PACK_B=0", "gemm f32 nn 512x512x512 ldb=8", &hopper),
+        "rows of B overlap"));
 }
 
 /* Copies of `b` matrices B beside those of A, in the workspace, and the launches. */
@@ -312,15 +277,12 @@ static void check_copies(const char *problem, int b, int launches)
 {
     const mmt_problem p = problem_of(problem);
     struct mmt_caps hopper = gpu;
-    struct mmt_config config;
     struct mmt_launches out;
-    mmt_error err;
 
     strcpy(hopper.architecture, "sm_90a");
     hopper.shared = 232448, hopper.sms = 132;
-    CHECK_OK(mmt_config_parse("wgmma TILE_M=64 TILE_N=32 PACK_A=1 PACK_B=1 STORE_SLOTS=0",
-                              &config, &err),
-             err);
+    struct mmt_config config =
+        config_of("wgmma TILE_M=64 TILE_N=32 PACK_A=1 PACK_B=1 STORE_SLOTS=0");
     mmt_config_launch(&config, &p, &hopper, &out);
     CHECK_EQ_INT(out.count, launches);
     CHECK_EQ_INT(out.workspace, (5 * 64 * 128 + b * 32 * 128) * sizeof(uint16_t));
@@ -493,7 +455,7 @@ static void test_space(const struct mmt_template *template)
 static void test_space_order(void)
 {
     struct mmt_config config;
-    struct mmt_text text = { 0 };
+    SCOPED_TEXT text = { 0 };
     CHECK_EQ_INT(mmt_space_size(&sample), 24);
     mmt_space_at(&sample, 0, &config);
     mmt_config_print(&config, &text);
@@ -507,7 +469,6 @@ static void test_space_order(void)
         mmt_text_string(&text),
         "sample ROWS=1 LAYOUT=plain DEPTH=16; sample ROWS=1 LAYOUT=plain DEPTH=32; "
         "sample ROWS=8 LAYOUT=xor DEPTH=32");
-    mmt_text_finish(&text);
 }
 
 /* ---- the table ------------------------------------------------------------------- */
@@ -592,6 +553,9 @@ static void test_copies(void)
 
 int main(void)
 {
+    gpu = gpu_caps();
+    gpu.sm = 90;
+    gpu.buffer_align = 256;
     test_print();
     test_set();
     test_aliases();

@@ -7,52 +7,27 @@
 #include "base/peak.h"
 #include "costmodel/costmodel.h"
 #include "tests/support/planted_clock.h"
+#include "tests/support/folder.h"
+#include "tests/support/caps.h"
+#include "tests/support/made.h"
 #include "tests/support/test.h"
 #include "tuner/tune/finals.h"
 #include "tuner/tune/goals.h"
 #include "tuner/tune/phases.h"
 #include "tuner/tune/roofline.h"
 
-static char path[256];
-
-static struct mmt_caps hopper(void)
-{
-    return (struct mmt_caps){
-        .backend = "cuda",
-        .architecture = "sm_90a",
-        .dialect = MMT_CUDA_CXX,
-        .kind = MMT_GPU,
-        .sm = 90,
-        .f64 = true,
-        .max_threads = 1024,
-        .max_block = { 1024, 1024, 64 },
-        .max_grid = { 2147483647, 65535, 65535 },
-        .shared = 227 << 10,
-        .shared_per_sm = 228 << 10,
-        .registers = 65536,
-        .registers_per_thread = 255,
-        .registers_per_sm = 65536,
-        .threads_per_sm = 2048,
-        .blocks_per_sm = 32,
-        .sms = 132,
-        .warp = 32,
-        .cache = 50 << 20,
-        .memory = 141000000000,
-        .clock_khz = 1980000,
-    };
-}
+static const char *path;
 
 /* A run of `mmtune --device cuda:0` with that budget, before its first problem. */
 static struct mmt_run *plan(double seconds, int64_t candidates, int type)
 {
     static const struct mmt_roofline nothing_measured;
     static struct mmt_run run;
-    mmt_error err;
 
     run = (struct mmt_run){
         .options = { .epilogue = MMT_EPILOGUE_NONE,
                      .budget = { .seconds = seconds, .candidates = candidates } },
-        .device.caps = hopper(),
+        .device.caps = hopper_caps(132),
     };
     if (type >= 0)
         run.options.some_types = run.options.types[type] = true;
@@ -187,7 +162,6 @@ static void test_named_type(void)
     CHECK(run->goals.count > 1 && count_goals(run, MMT_F16) == run->goals.count);
     free(run->goals.list);
     run->options.types[MMT_BF16] = true;
-    mmt_error err;
     CHECK_OK(mmt_tune_choose_types(run, &err), err);
     run->goals.list = NULL, run->goals.count = 0;
     CHECK_OK(mmt_tune_set_goals(run, &err), err);
@@ -238,10 +212,8 @@ enum { ENTRANTS = 12 };
  * one tile, one of another, and one that is far behind. */
 static void enter(struct mmt_record entrants[ENTRANTS])
 {
-    mmt_error err;
-    struct mmt_config one, other;
-    CHECK_OK(mmt_config_parse("simt TILE_M=128 TILE_N=128", &one, &err), err);
-    CHECK_OK(mmt_config_parse("simt TILE_M=256 TILE_N=128", &other, &err), err);
+    struct mmt_config one = config_of("simt TILE_M=128 TILE_N=128");
+    struct mmt_config other = config_of("simt TILE_M=256 TILE_N=128");
     for (int i = 0; i < ENTRANTS; i++) {
         entrants[i] = finalist(2600 * (1 + 0.01 * i), 128, 0);
         entrants[i].problem = mmt_gemm_problem(MMT_F32, 4096, 4096, 4096);
@@ -299,7 +271,6 @@ static void test_finalists(void)
 static void hold_finals(struct mmt_journal *journal, struct mmt_record tried[3])
 {
     static const double final_us[] = { 10, 11, 12, 11.5 };
-    mmt_error err;
     for (int i = 0; i < 3; i++) {
         tried[i] = finalist(10 + i, 128, 0);
         tried[i].result.time.samples = 5;
@@ -324,7 +295,6 @@ static void test_decided(struct mmt_journal *journal)
 {
     struct mmt_run *run = plan(60, 0, MMT_F32);
     struct mmt_record tried[3], winner;
-    mmt_error err;
 
     hold_finals(journal, tried);
     run->files.journal = journal;
@@ -390,14 +360,13 @@ static struct mmt_run *plan_shape(double seconds, const char *shape)
 {
     static struct mmt_run run;
     static struct mmt_shape range;
-    mmt_error err;
     CHECK_OK(mmt_option_range(shape, MMT_GEMM, &range, &err), err);
     run = (struct mmt_run){ .options = { .epilogue = MMT_EPILOGUE_NONE,
                                          .budget = { .seconds = seconds },
                                          .transposes = MMT_NN | MMT_TN,
                                          .shapes = &range,
                                          .num_shapes = 1 },
-                            .device.caps = hopper() };
+                            .device.caps = hopper_caps(132) };
     run.options.some_types = run.options.types[MMT_F32] = run.options.types[MMT_F64] =
         true;
     CHECK_OK(mmt_tune_set_goals(&run, &err), err);
@@ -443,19 +412,12 @@ int main(void)
     test_one_type();
     test_candidates();
     test_range();
-    const struct mmt_caps caps = hopper();
-    char folder[] = "/tmp/mmtune-test-goals-XXXXXX", file[300];
-    mmt_error err;
-    if (!CHECK(mkdtemp(folder)))
-        return test_end("goals");
-    snprintf(path, sizeof path, "%s/p.json", folder);
+    const struct mmt_caps caps = hopper_caps(132);
+    make_folder();
+    path = in_folder("p.json");
     struct mmt_journal *journal = mmt_journal_open(path, &caps, true, &err);
-    if (CHECK(journal != NULL)) {
+    if (CHECK(journal != NULL))
         test_decided(journal);
-    }
     mmt_journal_close(journal);
-    snprintf(file, sizeof file, "%s.journal", path);
-    remove(file);
-    remove(folder);
     return test_end("goals");
 }

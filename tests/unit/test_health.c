@@ -21,7 +21,6 @@ static void deal(const char *lines)
 
 static mmt_device *open_card(const char *name)
 {
-    mmt_error err = { 0 };
     mmt_device *device = mmt_device_open(name, &err);
     if (!CHECK(device != NULL)) {
         fprintf(stderr, "    %s: %s\n", name, err.text);
@@ -49,7 +48,7 @@ static bool is_nothing(const struct mmt_health *health)
 static void test_figures(void)
 {
     deal("0000:65:00.0 50 1980 0\n");
-    mmt_device *device = open_card("cuda:0");
+    SCOPED_DEVICE *device = open_card("cuda:0");
     struct mmt_health now = ask(device, true);
     CHECK(now.celsius == 50 && now.clock_mhz == 1980 && !now.throttled && !now.why[0]);
     deal("0000:65:00.0 91 705 0x20\n");
@@ -59,7 +58,6 @@ static void test_figures(void)
     deal("0000:65:00.0 60 1755 0\n");
     now = ask(device, true);
     CHECK(now.celsius == 60 && now.clock_mhz == 1755 && !now.throttled && !now.why[0]);
-    mmt_device_close(device);
 }
 
 /* Which of NVML's reasons slow a kernel down, and which is told of several. Rest, clocks
@@ -80,7 +78,7 @@ static void test_reasons(void)
         { 0x40 | 0x8 | 0x4, "thermal (hardware)" },
     };
     deal("0000:65:00.0 50 1980 0\n");
-    mmt_device *device = open_card("cuda:0");
+    SCOPED_DEVICE *device = open_card("cuda:0");
     int gravest = 0;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         char line[64];
@@ -95,7 +93,6 @@ static void test_reasons(void)
     deal("0000:65:00.0 50 1980 0xe13\n");
     struct mmt_health now = ask(device, true);
     CHECK(!now.throttled && !now.why[0]);
-    mmt_device_close(device);
 }
 
 /* NVML is asked for the card that CUDA names, whatever their order. */
@@ -109,11 +106,10 @@ static void test_several(void)
         static const char *const why[] = { "", "thermal", "power cap" };
         char name[16];
         snprintf(name, sizeof name, "cuda:%d", i);
-        mmt_device *device = open_card(name);
+        SCOPED_DEVICE *device = open_card(name);
         struct mmt_health now = ask(device, true);
         CHECK(now.celsius == celsius[i] && now.clock_mhz == mhz[i]);
         CHECK_EQ_STR(now.why, why[i]);
-        mmt_device_close(device);
     }
 }
 
@@ -121,7 +117,7 @@ static void test_several(void)
 static void test_refusals(void)
 {
     deal("0000:65:00.0 50 1980 0x4\n");
-    mmt_device *device = open_card("cuda:0");
+    SCOPED_DEVICE *device = open_card("cuda:0");
     ask(device, true);
     deal("0000:65:00.0 -3 1980 0x4\n");
     struct mmt_health now = ask(device, true);
@@ -138,18 +134,16 @@ static void test_refusals(void)
     deal("0000:65:00.0 50 1980 0\n"); /* found again */
     now = ask(device, true);
     CHECK(now.celsius == 50 && now.clock_mhz == 1980);
-    mmt_device_close(device);
 }
 
 static void check_silent(const char *lines)
 {
     deal(lines);
-    mmt_device *device = open_card("cuda:0");
+    SCOPED_DEVICE *device = open_card("cuda:0");
     for (int i = 0; i < 2; i++) {
         struct mmt_health now = ask(device, false);
         CHECK(is_nothing(&now));
     }
-    mmt_device_close(device);
 }
 
 /* NVML does not start, or does not know the card. */
@@ -180,12 +174,11 @@ static void test_adding(void)
 static void test_version(bool has_temperature)
 {
     deal("0000:65:00.0 50 1980 0x20\n");
-    mmt_device *device = open_card("cuda:0");
+    SCOPED_DEVICE *device = open_card("cuda:0");
     struct mmt_health now = ask(device, true);
     CHECK_EQ_INT((int) now.celsius, has_temperature ? 50 : 0);
     CHECK(now.clock_mhz == 1980 && now.throttled);
     CHECK_EQ_STR(now.why, "thermal");
-    mmt_device_close(device);
 }
 
 int main(int argc, char **argv)

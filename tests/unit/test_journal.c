@@ -1,4 +1,6 @@
 /* The journal: what is written is read again, also where a crash cut it at any byte. */
+#include "tests/support/folder.h"
+#include "tests/support/made.h"
 #include "tests/support/test.h"
 
 #include <unistd.h>
@@ -12,7 +14,7 @@ int fdatasync(int fd)
     return 0;
 }
 
-static char path[256];
+static const char *path, *name; /* the profile's, the journal's */
 static const struct mmt_caps caps = { .backend = "null",
                                       .name = "Testing",
                                       .architecture = "sm_90",
@@ -20,11 +22,8 @@ static const struct mmt_caps caps = { .backend = "null",
 
 static struct mmt_record make_record(int number)
 {
-    struct mmt_record record = { 0 };
-    mmt_problem problem = mmt_gemm_problem(MMT_F32, 64 + number, 48, 32);
-    mmt_error err;
-    CHECK_OK(mmt_problem_normalise(&problem, &record.problem, &err), err);
-    CHECK_OK(mmt_config_parse("tiled TILE=32", &record.config, &err), err);
+    struct mmt_record record = { .problem = product(64 + number, 48, 32),
+                                 .config = config_of("tiled TILE=32") };
     record.result.outcome = (enum mmt_outcome)(number % 6);
     if (number % 6)
         snprintf(record.result.reason, sizeof record.result.reason,
@@ -50,17 +49,40 @@ static bool same(const struct mmt_record *a, const struct mmt_record *b)
            a->result.shared == b->result.shared;
 }
 
+/* What another wrote goes on, or, where it is to be fresh, goes. */
+static struct mmt_journal *open_journal(const struct mmt_caps *gpu, bool fresh)
+{
+    struct mmt_journal *journal = mmt_journal_open(path, gpu, fresh, &err);
+    if (!CHECK_MADE(journal))
+        exit(1);
+    return journal;
+}
+
+static void add(struct mmt_journal *journal, const struct mmt_record *record)
+{
+    CHECK_OK(mmt_journal_add(journal, record, &err), err);
+}
+
+static int count_records(const struct mmt_journal *journal)
+{
+    size_t count;
+    mmt_journal_records(journal, &count);
+    return (int) count;
+}
+
+static void read_whole(struct mmt_text *text)
+{
+    CHECK_OK(mmt_file_read(name, 1 << 20, text, &err), err);
+}
+
 enum { RECORDS = 8 };
 
 static void write_journal(void)
 {
-    mmt_error err;
-    struct mmt_journal *journal = mmt_journal_open(path, &caps, true, &err);
-    if (!CHECK(journal != NULL))
-        return;
+    struct mmt_journal *journal = open_journal(&caps, true);
     for (int i = 0; i < RECORDS; i++) {
-        struct mmt_record record = make_record(i);
-        CHECK_OK(mmt_journal_add(journal, &record, &err), err);
+        const struct mmt_record record = make_record(i);
+        add(journal, &record);
     }
     CHECK(mmt_journal_open(path, &caps, false, &err) == NULL); /* it is locked */
     CHECK(strstr(err.text, "another mmtune") != NULL);
@@ -69,8 +91,6 @@ static void write_journal(void)
 
 static void put(const char *bytes, size_t length)
 {
-    char name[300];
-    snprintf(name, sizeof name, "%s.journal", path);
     FILE *file = fopen(name, "wb");
     if (!CHECK(file != NULL))
         return;
@@ -89,14 +109,11 @@ static int whole_lines(const char *bytes, size_t length)
 /* Cut there, it has the results before the cut, and goes on behind them. */
 static void check_cut(const struct mmt_text *whole, size_t length)
 {
-    mmt_error err;
     size_t count;
     put(whole->data, length);
     int lines = whole_lines(whole->data, length);
     for (int pass = 0; pass < 2; pass++) {
-        struct mmt_journal *journal = mmt_journal_open(path, &caps, false, &err);
-        if (!CHECK(journal != NULL))
-            return;
+        struct mmt_journal *journal = open_journal(&caps, false);
         const struct mmt_record *records = mmt_journal_records(journal, &count);
         size_t wanted = (size_t) (lines > 0 ? lines - 1 : 0) + (size_t) pass;
         CHECK(count == wanted);
@@ -113,41 +130,30 @@ static void check_cut(const struct mmt_text *whole, size_t length)
 
 static void test_cuts(void)
 {
-    struct mmt_text whole = { 0 };
-    char name[300];
-    mmt_error err;
-    snprintf(name, sizeof name, "%s.journal", path);
-    CHECK_OK(mmt_file_read(name, 1 << 20, &whole, &err), err);
+    SCOPED_TEXT whole = { 0 };
+    read_whole(&whole);
     for (size_t length = 0; length <= whole.length; length += length % 7 ? 1 : 5)
         check_cut(&whole, length);
-    mmt_text_finish(&whole);
 }
 
 /* What only reads needs no lock, and leaves a line as a crash left it. */
 static void test_read(void)
 {
     struct mmt_journal *journal = NULL;
-    struct mmt_text before = { 0 }, after = { 0 };
-    char name[300];
-    mmt_error err;
-    size_t count = 0;
+    SCOPED_TEXT before = { 0 }, after = { 0 };
     write_journal();
-    snprintf(name, sizeof name, "%s.journal", path);
-    CHECK_OK(mmt_file_read(name, 1 << 20, &before, &err), err);
+    read_whole(&before);
     put(before.data, before.length - 5);
     CHECK_OK(mmt_journal_read(path, &caps, &journal, &err), err);
     if (CHECK(journal != NULL))
-        mmt_journal_records(journal, &count);
-    CHECK_EQ_INT(count, RECORDS - 1);
+        CHECK_EQ_INT(count_records(journal), RECORDS - 1);
     mmt_journal_close(journal);
-    CHECK_OK(mmt_file_read(name, 1 << 20, &after, &err), err);
+    read_whole(&after);
     CHECK_EQ_INT(after.length, before.length - 5);
-    mmt_text_finish(&before);
-    mmt_text_finish(&after);
 
-    struct mmt_journal *writer = mmt_journal_open(path, &caps, false, &err);
+    struct mmt_journal *writer = open_journal(&caps, false);
     CHECK_OK(mmt_journal_read(path, &caps, &journal, &err), err);
-    CHECK(writer && journal);
+    CHECK(journal != NULL);
     mmt_journal_close(journal);
     mmt_journal_close(writer);
 
@@ -162,16 +168,13 @@ static void test_read(void)
 static void test_foreign(void)
 {
     struct mmt_caps other = caps;
-    mmt_error err;
     snprintf(other.name, sizeof other.name, "Riva 128");
     write_journal();
     CHECK(!mmt_journal_open(path, &other, false, &err) &&
           strstr(err.text, "another device, Testing") && strstr(err.text, "--fresh"));
     put("hello\n", 6);
     CHECK(!mmt_journal_open(path, &caps, false, &err) && strstr(err.text, "--fresh"));
-    struct mmt_journal *journal = mmt_journal_open(path, &other, true, &err);
-    CHECK(journal != NULL);
-    mmt_journal_close(journal);
+    mmt_journal_close(open_journal(&other, true));
 }
 
 /* Lines that are whole but make no sense are left out, and that is said. */
@@ -180,32 +183,23 @@ static void test_damaged(void)
     static const char *const lines[] = {
         "{}", "[1,2", "null", "{\"status\":\"timed\"}", "{\"status\":\"fine\"}",
     };
-    mmt_error err;
-    size_t count;
-    struct mmt_text text = { 0 };
-    char name[300];
+    SCOPED_TEXT text = { 0 };
     write_journal();
-    snprintf(name, sizeof name, "%s.journal", path);
-    CHECK_OK(mmt_file_read(name, 1 << 20, &text, &err), err);
+    read_whole(&text);
     for (int i = 0; i < 5; i++)
         mmt_text_addf(&text, "%s\n", lines[i]);
     put(text.data, text.length);
-    struct mmt_journal *journal = mmt_journal_open(path, &caps, false, &err);
-    if (CHECK(journal != NULL)) {
-        mmt_journal_records(journal, &count);
-        CHECK_EQ_INT((long long) count, RECORDS);
-        CHECK(strstr(mmt_journal_notes(journal), "5 lines") != NULL);
-    }
+    struct mmt_journal *journal = open_journal(&caps, false);
+    CHECK_EQ_INT(count_records(journal), RECORDS);
+    CHECK(strstr(mmt_journal_notes(journal), "5 lines") != NULL);
     mmt_journal_close(journal);
-    mmt_text_finish(&text);
 }
 
 /* How many results there are for a card of so many multiprocessors. */
-static size_t count_on(unsigned sms, struct mmt_text *notes)
+static int count_on(unsigned sms, struct mmt_text *notes)
 {
     struct mmt_caps gpu = caps;
-    mmt_error err;
-    size_t count = 0;
+    int count = 1;
     gpu.dialect = MMT_CUDA_CXX;
     gpu.kind = MMT_GPU;
     gpu.max_threads = 1024;
@@ -214,24 +208,18 @@ static size_t count_on(unsigned sms, struct mmt_text *notes)
     gpu.threads_per_sm = 2048;
     gpu.warp = 32;
     gpu.sms = sms;
-    struct mmt_journal *journal = mmt_journal_open(path, &gpu, notes == NULL, &err);
-    if (!CHECK(journal != NULL))
-        return 0;
+    struct mmt_journal *journal = open_journal(&gpu, notes == NULL);
     if (notes) {
-        mmt_journal_records(journal, &count);
+        count = count_records(journal);
         mmt_text_add(notes, mmt_journal_notes(journal));
     } else {
         struct mmt_record record = make_record(0);
-        mmt_problem problem = mmt_gemm_problem(MMT_F32, 8, 64, 100000);
-        CHECK_OK(mmt_problem_normalise(&problem, &record.problem, &err), err);
-        CHECK_OK(mmt_config_parse("skinny SHORT=rows THREAD_TILE_SHORT=0 "
-                                  "THREAD_TILE_LONG=2 THREAD_TILE_K=8 "
-                                  "THREADS_LONG=0 THREADS_K=0 VECTOR=2 TILE_K=0 "
-                                  "SPLIT_K=0 MIN_BLOCKS=1",
-                                  &record.config, &err),
-                 err);
-        CHECK_OK(mmt_journal_add(journal, &record, &err), err);
-        count = 1;
+        record.problem = product(8, 64, 100000);
+        record.config =
+            config_of("skinny SHORT=rows THREAD_TILE_SHORT=0 THREAD_TILE_LONG=2 "
+                      "THREAD_TILE_K=8 THREADS_LONG=0 THREADS_K=0 VECTOR=2 TILE_K=0 "
+                      "SPLIT_K=0 MIN_BLOCKS=1");
+        add(journal, &record);
     }
     mmt_journal_close(journal);
     return count;
@@ -240,48 +228,34 @@ static size_t count_on(unsigned sms, struct mmt_text *notes)
 /* Makes of the journal's lines such as an older version wrote, which did not tell. */
 static void forget_resolved(void)
 {
-    char name[sizeof path + 16];
-    struct mmt_text text = { 0 };
-    mmt_error err;
-    snprintf(name, sizeof name, "%s.journal", path);
-    CHECK_OK(mmt_file_read(name, 1 << 20, &text, &err), err);
+    SCOPED_TEXT text = { 0 };
+    read_whole(&text);
     char *key = strstr(text.data, "\"resolved\"");
     if (CHECK(key != NULL))
         memcpy(key, "\"unknown\"", strlen("\"unknown\""));
-    FILE *file = fopen(name, "w");
-    if (CHECK(file != NULL)) {
-        CHECK(fwrite(text.data, 1, text.length, file) == text.length);
-        fclose(file);
-    }
-    mmt_text_finish(&text);
+    put(text.data, text.length);
 }
 
 /* A result of a kernel that leaves knobs to the problem counts while these are resolved
  * as they were, and where it tells how they were. */
 static void test_resolved(void)
 {
-    struct mmt_text same = { 0 }, other = { 0 }, untold = { 0 };
+    SCOPED_TEXT same = { 0 }, other = { 0 }, untold = { 0 };
     CHECK(count_on(100, NULL) == 1);
     CHECK(count_on(100, &same) == 1 && count_on(2, &other) == 0);
     CHECK_EQ_STR(mmt_text_string(&same), "");
     CHECK(strstr(mmt_text_string(&other), "1 results") != NULL);
-    mmt_text_finish(&same);
-    mmt_text_finish(&other);
     CHECK(count_on(100, NULL) == 1);
     forget_resolved();
     CHECK(count_on(100, &untold) == 0);
-    mmt_text_finish(&untold);
 }
 
 static void test_find(void)
 {
-    mmt_error err;
     write_journal();
-    struct mmt_journal *journal = mmt_journal_open(path, &caps, false, &err);
-    if (!CHECK(journal != NULL))
-        return;
-    struct mmt_record there = make_record(3), absent = make_record(50),
-                      final = make_record(6);
+    struct mmt_journal *journal = open_journal(&caps, false);
+    const struct mmt_record there = make_record(3), absent = make_record(50),
+                            final = make_record(6);
     const struct mmt_record *found =
         mmt_journal_find(journal, &there.problem, &there.config);
     CHECK(found && same(found, &there) && found->earlier);
@@ -295,12 +269,10 @@ static void test_find(void)
 static struct mmt_record record_at(int k, const char *configuration,
                                    enum mmt_outcome outcome, bool whole)
 {
-    struct mmt_record record = { .whole = whole };
-    mmt_problem problem = mmt_gemm_problem(MMT_F32, 64, 64, k);
-    mmt_error err;
-    CHECK_OK(mmt_problem_normalise(&problem, &record.problem, &err), err);
-    CHECK_OK(mmt_config_parse(configuration, &record.config, &err), err);
-    record.result.outcome = outcome;
+    struct mmt_record record = { .problem = product(64, 64, k),
+                                 .config = config_of(configuration),
+                                 .result.outcome = outcome,
+                                 .whole = whole };
     if (outcome == MMT_TIMED && !whole)
         record.result.time = (struct mmt_timing){ 1e-3, 1e-5, 7 };
     if (outcome == MMT_WRONG)
@@ -321,11 +293,10 @@ static void check_wholes(const struct mmt_journal *journal)
 {
     const struct mmt_record right = record_at(500, "tiled TILE=16", MMT_TIMED, true),
                             wrong = record_at(32, "tiled TILE=32", MMT_TIMED, true);
-    size_t count, wholes;
+    size_t wholes;
 
-    mmt_journal_records(journal, &count);
     mmt_journal_wholes(journal, &wholes);
-    CHECK(count == 4 && wholes == 2);
+    CHECK(count_records(journal) == 4 && wholes == 2);
     CHECK(mmt_journal_whole(journal, &right.problem, &right.config) == MMT_WHOLE_RIGHT);
     CHECK(mmt_journal_whole(journal, &wrong.problem, &right.config) == MMT_WHOLE_UNKNOWN);
     CHECK(mmt_journal_whole(journal, &wrong.problem, &wrong.config) == MMT_WHOLE_WRONG);
@@ -340,7 +311,6 @@ static void check_wholes(const struct mmt_journal *journal)
 static void test_wholes(void)
 {
     struct mmt_caps newer = caps;
-    mmt_error err;
     size_t count;
     const struct mmt_record records[] = {
         record_at(32, "tiled TILE=16", MMT_TIMED, false),
@@ -350,18 +320,18 @@ static void test_wholes(void)
         record_at(500, "tiled TILE=32", MMT_WRONG, true),
         record_at(48, "tiled TILE=32", MMT_TIMED, false),
     };
-    struct mmt_journal *journal = mmt_journal_open(path, &caps, true, &err);
+    struct mmt_journal *journal = open_journal(&caps, true);
     for (size_t i = 0; i < sizeof records / sizeof *records; i++)
-        CHECK_OK(mmt_journal_add(journal, &records[i], &err), err);
+        add(journal, &records[i]);
     check_wholes(journal);
     mmt_journal_close(journal);
-    journal = mmt_journal_open(path, &caps, false, &err);
+    journal = open_journal(&caps, false);
     CHECK_EQ_STR(mmt_journal_notes(journal), "");
     check_wholes(journal);
     mmt_journal_close(journal);
 
     snprintf(newer.driver, sizeof newer.driver, "newer");
-    journal = mmt_journal_open(path, &newer, false, &err);
+    journal = open_journal(&newer, false);
     mmt_journal_wholes(journal, &count);
     CHECK(count == 0 && outcome_of(journal, 32, "tiled TILE=32") == MMT_TIMED);
     mmt_journal_close(journal);
@@ -370,22 +340,21 @@ static void test_wholes(void)
 /* Finals are right about a candidate: what they find much slower, or not right, is so. */
 static void test_disproved(void)
 {
-    mmt_error err;
     struct mmt_record fast = record_at(32, "tiled TILE=16", MMT_TIMED, false),
                       wrong = record_at(32, "tiled TILE=32", MMT_TIMED, false),
                       hot = record_at(32, "tiled TILE=8", MMT_TIMED, false);
     struct mmt_record finals[] = { fast, wrong, hot };
-    struct mmt_journal *journal = mmt_journal_open(path, &caps, true, &err);
+    struct mmt_journal *journal = open_journal(&caps, true);
 
     for (int i = 0; i < 3; i++) {
-        CHECK_OK(mmt_journal_add(journal, &finals[i], &err), err);
+        add(journal, &finals[i]);
         finals[i].final = true;
         finals[i].result.time.median = 3e-3;
     }
     finals[1].result.outcome = MMT_WRONG;
     snprintf(finals[2].result.throttled, 64, "thermal");
     for (int i = 0; i < 3; i++)
-        CHECK_OK(mmt_journal_add(journal, &finals[i], &err), err);
+        add(journal, &finals[i]);
     for (int pass = 0; pass < 2; pass++) {
         CHECK(mmt_journal_best(journal, &fast.problem) == 1e-3);
         CHECK(
@@ -393,7 +362,7 @@ static void test_disproved(void)
             3e-3);
         CHECK(outcome_of(journal, 32, "tiled TILE=32") == MMT_WRONG);
         mmt_journal_close(journal);
-        journal = mmt_journal_open(path, &caps, false, &err);
+        journal = open_journal(&caps, false);
     }
     mmt_journal_close(journal);
 }
@@ -402,18 +371,10 @@ static void test_disproved(void)
 
 static struct mmt_journal *reopen(struct mmt_journal *journal, double limit)
 {
-    mmt_error err;
     mmt_journal_close(journal);
-    journal = mmt_journal_open(path, &caps, false, &err);
-    CHECK(journal != NULL);
+    journal = open_journal(&caps, false);
     mmt_journal_set_limit(journal, limit);
     return journal;
-}
-
-static void add(struct mmt_journal *journal, const struct mmt_record *record)
-{
-    mmt_error err;
-    CHECK_OK(mmt_journal_add(journal, record, &err), err);
 }
 
 static bool is_known(const struct mmt_journal *journal, const struct mmt_record *record)
@@ -425,8 +386,7 @@ static bool is_known(const struct mmt_journal *journal, const struct mmt_record 
 static int count_tries(enum mmt_outcome outcome, double first_limit, double limit)
 {
     const struct mmt_record record = record_at(32, "tiled TILE=16", outcome, false);
-    mmt_error err;
-    struct mmt_journal *journal = mmt_journal_open(path, &caps, true, &err);
+    struct mmt_journal *journal = open_journal(&caps, true);
     int tries = 0;
     mmt_journal_set_limit(journal, first_limit);
     for (; tries < 5 && !is_known(journal, &record); tries++) {
@@ -459,8 +419,7 @@ static void test_limits(void)
 {
     const struct mmt_record hung = record_at(32, "tiled TILE=16", MMT_HUNG, false),
                             timed = record_at(32, "tiled TILE=16", MMT_TIMED, false);
-    mmt_error err;
-    struct mmt_journal *journal = mmt_journal_open(path, &caps, true, &err);
+    struct mmt_journal *journal = open_journal(&caps, true);
     mmt_journal_set_limit(journal, 1);
     add(journal, &hung);
     journal = reopen(journal, 1);
@@ -481,8 +440,7 @@ static void test_whole_again(void)
 {
     const struct mmt_record timed = record_at(32, "tiled TILE=16", MMT_TIMED, false),
                             hung = record_at(32, "tiled TILE=16", MMT_HUNG, true);
-    mmt_error err;
-    struct mmt_journal *journal = mmt_journal_open(path, &caps, true, &err);
+    struct mmt_journal *journal = open_journal(&caps, true);
     for (int tries = 1; tries <= 2; tries++) {
         if (tries == 1)
             add(journal, &timed);
@@ -504,12 +462,10 @@ static void test_held(void)
     struct mmt_record timed = record_at(32, "tiled TILE=16", MMT_TIMED, false),
                       dead = timed,
                       failed = record_at(48, "tiled TILE=16", MMT_FAILED, false);
-    mmt_error err;
-    size_t count;
     dead.final = true;
     dead.result.outcome = MMT_CRASHED;
     for (int write = 0; write < 2; write++) {
-        struct mmt_journal *journal = mmt_journal_open(path, &caps, true, &err);
+        struct mmt_journal *journal = open_journal(&caps, true);
         add(journal, &timed);
         CHECK_OK(mmt_journal_hold(journal, &failed, &err), err);
         CHECK_OK(mmt_journal_hold(journal, &dead, &err), err);
@@ -522,8 +478,7 @@ static void test_held(void)
         CHECK(outcome_of(journal, 32, "tiled TILE=16") ==
               (write ? MMT_CRASHED : MMT_TIMED));
         journal = reopen(journal, 0);
-        mmt_journal_records(journal, &count);
-        CHECK(count == (write ? 3 : 1));
+        CHECK_EQ_INT(count_records(journal), write ? 3 : 1);
         mmt_journal_close(journal);
     }
 }
@@ -535,21 +490,17 @@ static void test_held(void)
 static void test_deleted(void)
 {
     const struct mmt_record first = make_record(0), second = make_record(6);
-    char name[300], aside[320];
-    mmt_error err;
-    size_t count;
-    snprintf(name, sizeof name, "%s.journal", path);
+    char aside[540];
     snprintf(aside, sizeof aside, "%s.replaced", name);
     for (int by = 0; by < 3; by++) {
-        struct mmt_journal *other = NULL,
-                           *journal = mmt_journal_open(path, &caps, true, &err);
+        struct mmt_journal *other = NULL, *journal = open_journal(&caps, true);
         CHECK(mmt_journal_is_new(journal) == (by == 1)); /* cleared up below */
         add(journal, &first);
         CHECK(!remove(name));
         if (by == 1)
             put("mine\n", 5);
         if (by == 2)
-            other = mmt_journal_open(path, &caps, false, &err);
+            other = open_journal(&caps, false);
         if (by == 2) {
             CHECK(mmt_journal_add(journal, &second, &err) && strstr(err.text, "another"));
             mmt_journal_close(other);
@@ -562,8 +513,7 @@ static void test_deleted(void)
         CHECK_OK(mmt_journal_look(journal, &err), err);
         CHECK(!access(aside, F_OK) == (by == 1));
         journal = reopen(journal, 0);
-        mmt_journal_records(journal, &count);
-        CHECK(count == 2 && !mmt_journal_is_new(journal));
+        CHECK(count_records(journal) == 2 && !mmt_journal_is_new(journal));
         mmt_journal_close(journal);
         remove(aside);
         if (by == 0)
@@ -573,8 +523,9 @@ static void test_deleted(void)
 
 int main(void)
 {
-    char name[300];
-    snprintf(path, sizeof path, "/tmp/mmtune-journal-%d", (int) getpid());
+    make_folder();
+    path = in_folder("p.json");
+    name = in_folder("p.json.journal");
     write_journal();
     test_cuts();
     test_read();
@@ -589,7 +540,5 @@ int main(void)
     test_whole_again();
     test_held();
     test_deleted();
-    snprintf(name, sizeof name, "%s.journal", path);
-    remove(name);
     return test_end("journal");
 }

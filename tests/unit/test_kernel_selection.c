@@ -5,6 +5,7 @@
 
 #include "costmodel/costmodel.h"
 #include "runtime/runtime.h"
+#include "tests/support/made.h"
 #include "tests/support/synthetic_device.h"
 #include "tests/support/test.h"
 #include "tuner/model/fit.h"
@@ -13,10 +14,9 @@ static struct mmt_selection select_for(const struct mmt_profile *profile, int64_
                                        int64_t n, int64_t k,
                                        const struct mmt_terms *terms)
 {
-    struct mmt_caps caps = synthetic_gpu();
+    struct mmt_caps caps = gpu_caps();
     struct mmt_selection selection = { 0 };
-    mmt_problem problem = synthetic_shape(m, n, k);
-    mmt_error err;
+    mmt_problem problem = product(m, n, k);
     CHECK_OK(mmt_select(profile, &problem, &caps, terms, &selection, &err), err);
     return selection;
 }
@@ -26,9 +26,7 @@ static void add_entry(struct mmt_profile *profile, int64_t size,
                       const struct mmt_config *config, double factor)
 {
     const struct mmt_selection first = select_for(NULL, size, size, size, NULL);
-    struct mmt_entry entry = { .problem = synthetic_shape(size, size, size),
-                               .config = *config };
-    mmt_error err;
+    struct mmt_entry entry = { .problem = product(size, size, size), .config = *config };
     entry.time.median = factor * first.seconds;
     CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
 }
@@ -39,7 +37,7 @@ static void add_entry(struct mmt_profile *profile, int64_t size,
  * that it is ahead of what the law expects of others. */
 static void test_near(void)
 {
-    struct mmt_profile *profile = mmt_profile_create();
+    SCOPED_PROFILE *profile = mmt_profile_create();
     const struct mmt_config kernel = synthetic_kernel(64, 32, 4);
     struct mmt_selection selection = select_for(NULL, 1040, 1024, 1024, NULL);
 
@@ -55,35 +53,31 @@ static void test_near(void)
     profile->entries[0].time.median *= 100; /* junk */
     CHECK_EQ_INT(select_for(profile, 1024, 1024, 1024, NULL).why, MMT_SELECTION_EXACT);
     CHECK_EQ_INT(select_for(profile, 1040, 1024, 1024, NULL).why, MMT_SELECTION_LAW);
-    mmt_profile_free(profile);
 }
 
 /* A time that was taken on a busy machine does not take a kernel's place from it. */
 static void test_busy(void)
 {
-    struct mmt_profile *profile = mmt_profile_create();
+    SCOPED_PROFILE *profile = mmt_profile_create();
     const struct mmt_config first = select_for(NULL, 1040, 1024, 1024, NULL).config;
 
     add_entry(profile, 1024, &first, 5);
     const struct mmt_selection again = select_for(profile, 1040, 1024, 1024, NULL);
     CHECK(again.why == MMT_SELECTION_LAW && mmt_config_equal(&again.config, &first));
-    mmt_profile_free(profile);
 }
 
 /* It may be selected, so the terms must allow it, too. */
 static void test_near_within_terms(void)
 {
-    struct mmt_profile *profile = mmt_profile_create();
+    SCOPED_PROFILE *profile = mmt_profile_create();
     const struct mmt_terms none = { .max_workspace = 0 };
     struct mmt_config parts = synthetic_kernel(64, 32, 4);
-    mmt_error err;
 
     CHECK_OK(mmt_config_set(&parts, "SPLIT_K", "4", &err), err);
     add_entry(profile, 1024, &parts, 0.8);
     CHECK_EQ_INT(select_for(profile, 1040, 1024, 1024, NULL).why, MMT_SELECTION_NEAREST);
     const struct mmt_selection within = select_for(profile, 1040, 1024, 1024, &none);
     CHECK(!mmt_config_equal(&within.config, &parts));
-    mmt_profile_free(profile);
 }
 
 /* ---- the ranking ------------------------------------------------------------------- */
@@ -100,12 +94,11 @@ static int count_lines(const char *text)
  * where an entry is near; and what is explained. */
 static void test_ranking(const struct mmt_profile *profile, int64_t m)
 {
-    const struct mmt_caps caps = synthetic_gpu();
-    const mmt_problem problem = synthetic_shape(m, 1024, 1024);
+    const struct mmt_caps caps = gpu_caps();
+    const mmt_problem problem = product(m, 1024, 1024);
     const struct mmt_selection selection = select_for(profile, m, 1024, 1024, NULL);
     struct mmt_ranked ranked[MMT_MOST_RANKED];
-    struct mmt_text text = { 0 }, selected = { 0 };
-    mmt_error err;
+    SCOPED_TEXT text = { 0 }, selected = { 0 };
     const int count = mmt_select_rank(profile, &problem, &caps, NULL, ranked);
 
     CHECK(count > 1 && mmt_config_equal(&selection.config, &ranked->config));
@@ -119,29 +112,25 @@ static void test_ranking(const struct mmt_profile *profile, int64_t m)
     mmt_config_print(&selection.config, &selected);
     CHECK(strstr(mmt_text_string(&text), mmt_text_string(&selected)));
     CHECK_EQ_INT(count_lines(mmt_text_string(&text)), 5 + count);
-    mmt_text_finish(&text);
-    mmt_text_finish(&selected);
 }
 
 static void test_rankings(void)
 {
-    struct mmt_profile *profile = mmt_profile_create();
+    SCOPED_PROFILE *profile = mmt_profile_create();
     const struct mmt_config kernel = synthetic_kernel(64, 32, 4);
     add_entry(profile, 1024, &kernel, 0.8);
     test_ranking(NULL, 1040);
     test_ranking(profile, 1040);
     test_ranking(profile, 777);
-    mmt_profile_free(profile);
 }
 
 /* An entry that the device cannot run is told, and what rules it out. */
 static void test_passed_over(void)
 {
-    struct mmt_caps caps = synthetic_gpu();
-    struct mmt_profile *profile = mmt_profile_create();
+    struct mmt_caps caps = gpu_caps();
+    SCOPED_PROFILE *profile = mmt_profile_create();
     const struct mmt_config kernel = synthetic_kernel(64, 32, 4);
-    struct mmt_text text = { 0 };
-    mmt_error err;
+    SCOPED_TEXT text = { 0 };
 
     add_entry(profile, 1024, &kernel, 0.8);
     const mmt_problem *problem = &profile->entries[0].problem;
@@ -153,8 +142,6 @@ static void test_passed_over(void)
     const char *said =
         strstr(mmt_text_string(&text), "\n        its entry is passed over, ");
     CHECK(said && why && strstr(said, why));
-    mmt_text_finish(&text);
-    mmt_profile_free(profile);
 }
 
 int main(void)

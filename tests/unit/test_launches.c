@@ -9,7 +9,7 @@
 /* One operand that begins between vectors takes the kernel that assumes none. */
 static void test_kernels(void)
 {
-    mmt_plan *plan =
+    SCOPED_PLAN *plan =
         noting_plan(mmt_gemm_problem(MMT_F32, 64, 64, 64), "simt C_VECTOR=2", true);
     static _Alignas(256) char memory[256];
 
@@ -34,7 +34,6 @@ static void test_kernels(void)
                 start % bytes[which] ? plan->any : plan->aligned;
             CHECK(noted.launches[0].function == kernel->functions[0]);
         }
-    mmt_plan_free(plan);
 }
 
 /* What a kernel is told of scalars, and k: A and B are not read where alpha is 0. In the
@@ -56,7 +55,7 @@ static void test_scalars(void)
     static const mmt_type types[] = { MMT_F32, MMT_I32 };
 
     for (int type = 0; type < 2; type++) {
-        mmt_plan *plan =
+        SCOPED_PLAN *plan =
             noting_plan(mmt_gemm_problem(types[type], 5, 7, 9), "naive", false);
         for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
             mmt_args args = noting_args();
@@ -71,21 +70,19 @@ static void test_scalars(void)
                 CHECK(type ? it->ints[3 + j] == ways[i].told[j]
                            : it->scalars[j] == (float) ways[i].told[j]);
         }
-        mmt_plan_free(plan);
     }
 }
 
 /* An operation that adds nothing up has its k, also where alpha is 0. */
 static void test_grids(void)
 {
-    mmt_plan *plan = noting_plan(mmt_jacobi3d_problem(MMT_F32, 5, 6, 4), NULL, false);
+    SCOPED_PLAN *plan = noting_plan(mmt_jacobi3d_problem(MMT_F32, 5, 6, 4), NULL, false);
     mmt_args args = noting_args();
 
     args.alpha = 0;
     noted_forget();
     CHECK_OK(mmt_execute(plan, &args, NULL, &noting_error), noting_error);
     CHECK_EQ_INT(noted.launches[0].ints[2], plan->problem.k);
-    mmt_plan_free(plan);
 }
 
 /* Each operand in its own elements: C's and the bias's are those of the output. */
@@ -99,7 +96,7 @@ static void test_bytes(void)
     problem.lda = 4, problem.ldb = 9, problem.ldc = 8;
     for (int bias = MMT_BIAS_M; bias <= MMT_BIAS_N; bias++) {
         problem.bias = (mmt_bias) bias;
-        mmt_plan *plan = noting_plan(problem, "naive", false);
+        SCOPED_PLAN *plan = noting_plan(problem, "naive", false);
         noted_forget();
         CHECK_OK(mmt_execute(plan, &args, NULL, &noting_error), noting_error);
         CHECK_EQ_INT(noted.needed[MMT_ARGUMENT_A], (4 * 4 + 3) * 2);
@@ -107,7 +104,6 @@ static void test_bytes(void)
         CHECK_EQ_INT(noted.needed[MMT_ARGUMENT_C], (4 * 8 + 7) * 4);
         CHECK_EQ_INT(noted.needed[MMT_ARGUMENT_BIAS], (bias == MMT_BIAS_M ? 5 : 7) * 4);
         CHECK_EQ_INT(noted.needed[MMT_ARGUMENT_SCALARS], 2 * 4);
-        mmt_plan_free(plan);
     }
 }
 
@@ -131,10 +127,9 @@ static void test_sizes(void)
         char text[64];
         problem.batch = sizes[i].batch;
         snprintf(text, sizeof text, "split_naive SPLIT_K=%d", sizes[i].splits);
-        mmt_plan *plan = noting_plan(problem, text, false);
+        SCOPED_PLAN *plan = noting_plan(problem, text, false);
         CHECK_EQ_INT((long long) mmt_plan_workspace(plan),
                      4 * sizes[i].splits * sizes[i].m * sizes[i].n * at_once);
-        mmt_plan_free(plan);
     }
 }
 
@@ -146,7 +141,7 @@ static void test_list(void)
     const mmt_args args = noting_args();
 
     problem.out = MMT_F32;
-    mmt_plan *plan = noting_plan(problem, "naive", false);
+    SCOPED_PLAN *plan = noting_plan(problem, "naive", false);
     noted_forget();
     CHECK_OK(mmt_execute_batch(plan, &args, 2, offsets[0], offsets[1], offsets[2], NULL,
                                NULL, NULL, &noting_error),
@@ -158,7 +153,6 @@ static void test_list(void)
         CHECK(at[2] == args.b.handle + 2 * (uint64_t) offsets[1][i]);
         CHECK(at[3] == args.c.handle + 4 * (uint64_t) offsets[2][i]);
     }
-    mmt_plan_free(plan);
 }
 
 /* ---- tensor maps
@@ -194,7 +188,7 @@ static void check_maps(bool transposed, bool packed)
         problem.lda++, problem.ldb++;
     args.a.offset = 16, args.b.offset = 32, args.c.offset = 64;
     args.workspace = noting_operand(workspace);
-    mmt_plan *plan = noting_plan(
+    SCOPED_PLAN *plan = noting_plan(
         problem,
         packed ? "wgmma TILE_M=64 TILE_N=64 CONSUMERS=1 CLUSTER=1x1 STAGES=2 "
                  "EPILOGUE_STAGES=0 PACK_A=1 PACK_B=1"
@@ -229,7 +223,6 @@ static void check_maps(bool transposed, bool packed)
         check_tensor(&it[2], args.c.handle + 64 + 3 * done, MAP_M, MAP_N, 136,
                      3 * stride);
     }
-    mmt_plan_free(plan);
 }
 
 static void test_maps(void)
@@ -253,10 +246,9 @@ static void test_folding(void)
     problem.batch = 3, problem.stride_b = 0;
     problem.stride_a = problem.stride_c = 64;
     for (int named = 0; named < 2; named++) {
-        mmt_plan *plan = noting_plan(problem, named ? "naive" : NULL, false);
+        SCOPED_PLAN *plan = noting_plan(problem, named ? "naive" : NULL, false);
         CHECK_EQ_INT(plan->problem.batch, named ? 3 : 1);
         CHECK_EQ_INT(plan->problem.m, named ? 8 : 24);
-        mmt_plan_free(plan);
     }
 }
 
@@ -277,7 +269,7 @@ static void test_parts(void)
 
         problem.type = splits ? MMT_F32 : MMT_BF16;
         problem.out = MMT_F32;
-        mmt_plan *plan = noting_plan(problem, splits ? SPLIT : "naive", false);
+        SCOPED_PLAN *plan = noting_plan(problem, splits ? SPLIT : "naive", false);
         args.workspace = noting_operand(splits ? workspace : NULL);
         args.c.offset = 8;
         noted_forget();
@@ -296,7 +288,6 @@ static void test_parts(void)
                          splits && part ? MMT_ORDER_AFTER : 0);
             CHECK(!splits || last->order & MMT_ORDER_AFTER);
         }
-        mmt_plan_free(plan);
     }
 }
 

@@ -5,8 +5,9 @@
 
 #include "costmodel/costmodel.h"
 #include "runtime/select_internal.h"
-#include "tests/support/hopper_caps.h"
+#include "tests/support/caps.h"
 #include "tests/support/synthetic_device.h"
+#include "tests/support/made.h"
 #include "tests/support/test.h"
 #include "tuner/bundle/make.h"
 #include "tuner/model/fit.h"
@@ -57,7 +58,6 @@ static void check_choice(const struct mmt_profile *profile, const mmt_problem *p
 {
     struct mmt_ranked ranked[MMT_MOST_RANKED];
     struct mmt_selection selection;
-    mmt_error err;
 
     if (!CHECK_OK(mmt_select(profile, problem, caps, NULL, &selection, &err), err))
         return;
@@ -79,9 +79,8 @@ static void test_choices(const struct mmt_profile *profile, const struct mmt_cap
     for (int type = 0; type < MMT_NUM_TYPES; type++)
         for (int transposes = 0; transposes < 4; transposes++) {
             mmt_problem kind = mmt_gemm_problem((mmt_type) type, 64, 64, 64);
-            mmt_error err;
             kind.trans_a = transposes / 2, kind.trans_b = transposes % 2;
-            CHECK_OK(mmt_problem_normalise(&kind, &kind, &err), err);
+            kind = normal_of(kind);
             mmt_fit_shapes(&kind, 1e11, shapes, SHAPES);
             for (int i = 0; i < SHAPES; i++)
                 check_choice(profile, &shapes[i], caps);
@@ -91,12 +90,10 @@ static void test_choices(const struct mmt_profile *profile, const struct mmt_cap
 static void test_installed(const char *name)
 {
     char path[4096];
-    mmt_error err;
     snprintf(path, sizeof path, "%s/profiles/%s", test_source_root(), name);
-    struct mmt_profile *profile = mmt_profile_load(path, &err);
+    SCOPED_PROFILE *profile = mmt_profile_load(path, &err);
     if (CHECK(profile != NULL))
         test_choices(profile, &profile->caps);
-    mmt_profile_free(profile);
 }
 
 /* ---- what decides ------------------------------------------------------------------ */
@@ -104,12 +101,8 @@ static void test_installed(const char *name)
 static double estimate(const char *config, const char *problem,
                        const struct mmt_caps *caps)
 {
-    struct mmt_config c;
-    mmt_problem p;
-    mmt_error err;
-    CHECK_OK(mmt_problem_parse(problem, &p, &err), err);
-    CHECK_OK(mmt_problem_normalise(&p, &p, &err), err);
-    CHECK_OK(mmt_config_parse(config, &c, &err), err);
+    const struct mmt_config c = config_of(config);
+    const mmt_problem p = problem_of(problem);
     CHECK(!mmt_config_check_problem(&c, &p, caps));
     return mmt_cost_estimate(&c, &p, caps);
 }
@@ -177,9 +170,8 @@ static int time_shapes(const struct mmt_caps *caps, int first, struct mmt_fit_sa
 static void test_learning(void)
 {
     static struct mmt_fit_sample samples[8 * TAUGHT];
-    struct mmt_profile *profile = mmt_profile_create();
+    SCOPED_PROFILE *profile = mmt_profile_create();
     int after = 0, before = 0, count;
-    mmt_error err;
 
     profile->caps = hopper_caps(132);
     count = time_shapes(&profile->caps, 0, samples);
@@ -202,7 +194,6 @@ static void test_learning(void)
     printf("of %d shapes a slow kernel is chosen on %d, then on %d\n", TAUGHT, before,
            after);
     CHECK(before > 5 && after < before / 2);
-    mmt_profile_free(profile);
 }
 
 /* ---- the few of a bundle ----------------------------------------------------------- */
@@ -244,8 +235,7 @@ static void test_bundled(void)
                             mmt_gemm_problem(MMT_F32, 64, 64, 64) };
     enum { KINDS = sizeof kinds / sizeof *kinds };
     const struct mmt_bundle_problems problems = { kinds, KINDS };
-    struct mmt_profile *bundle = mmt_profile_create();
-    mmt_error err;
+    SCOPED_PROFILE *bundle = mmt_profile_create();
     bundle->caps = hopper_caps(132);
     for (int i = 0; i < KINDS; i++) {
         kinds[i].trans_b = 1;
@@ -258,14 +248,13 @@ static void test_bundled(void)
         CHECK(loss_of(bundle, &kinds[i]) < 0.1);
     kinds[0].trans_a = 1; /* nothing was chosen for it */
     CHECK(isinf(loss_of(bundle, &kinds[0])));
-    mmt_profile_free(bundle);
 }
 
 int main(void)
 {
     const struct mmt_caps devices[] = {
         hopper_caps(132), card("sm_80", 80), card("sm_75", 75), card("sm_120", 120),
-        by_opencl(),      synthetic_cpu(64), synthetic_cpu(32),
+        by_opencl(),      cpu_caps(64),      cpu_caps(32),
     };
     test_parts();
     test_learning();

@@ -103,7 +103,7 @@ static void test_plan_in_use(void)
 static void test_own(void)
 {
     static _Alignas(256) char given[4096];
-    mmt_plan *plan = noting_small_plan(true);
+    SCOPED_PLAN *plan = noting_small_plan(true);
     mmt_args args = noting_args();
 
     noted_forget();
@@ -122,7 +122,6 @@ static void test_own(void)
     args.workspace.offset = 128;
     CHECK_FAILS(mmt_execute(plan, &args, NULL, &noting_error), noting_error,
                 MMT_ERROR_ARGUMENT, "multiple of 256");
-    mmt_plan_free(plan);
 }
 
 /* ---- matrices in host memory ------------------------------------------------------- */
@@ -219,7 +218,7 @@ static void test_stored(void)
 
         problem.trans_a = (mmt_transpose) a, problem.trans_b = (mmt_transpose) b;
         problem.lda = problem.ldb = problem.ldc = LD;
-        mmt_plan *plan = noting_plan(problem, "naive", false);
+        SCOPED_PLAN *plan = noting_plan(problem, "naive", false);
         noted_forget();
         CHECK_OK(mmt_execute_host(plan, &host, &started, &noting_error), noting_error);
         CHECK_EQ_INT(noted.num_rows, 3);
@@ -229,7 +228,6 @@ static void test_stored(void)
             CHECK_EQ_INT((int) noted.rows[i].host_step, LD * 4);
             CHECK_EQ_INT((int) noted.rows[i].device_step, LD * 4);
         }
-        mmt_plan_free(plan);
     }
 }
 

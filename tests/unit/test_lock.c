@@ -1,5 +1,6 @@
 /* Locks, with flock and without: a file system that has none is played by the function
  * below. */
+#include "tests/support/folder.h"
 #include "tests/support/test.h"
 
 #include <errno.h>
@@ -15,7 +16,6 @@
 #include "tuner/journal/lock.h"
 
 static bool without;
-static char parent[64];
 
 int flock(int fd, int operation);
 int flock(int fd, int operation)
@@ -37,9 +37,9 @@ static bool exists(const char *path)
 static void test_file(void)
 {
     struct mmt_lock lock, other;
-    struct mmt_text said = { 0 };
-    char path[100], file[120];
-    snprintf(path, sizeof path, "%s/file", parent);
+    SCOPED_TEXT said = { 0 };
+    char file[540];
+    const char *path = in_folder("file");
     snprintf(file, sizeof file, "%s.lock", path);
     int a = open(path, O_RDWR | O_CREAT, 0600), b = open(path, O_RDWR);
     CHECK(mmt_lock_take(&lock, a, path, &said) == MMT_LOCK_TAKEN);
@@ -56,7 +56,6 @@ static void test_file(void)
     close(b);
     mmt_lock_release(&other);
     CHECK(!exists(file));
-    mmt_text_finish(&said);
 }
 
 /* Of whom a lock file is left, and whether that lock can be taken. */
@@ -64,9 +63,9 @@ static void check_left(const char *host, const char *boot, const char *space, lo
                        unsigned long long started, bool taken)
 {
     struct mmt_lock lock;
-    struct mmt_text said = { 0 };
-    char path[100], file[120];
-    snprintf(path, sizeof path, "%s/left", parent);
+    SCOPED_TEXT said = { 0 };
+    char file[540];
+    const char *path = in_folder("left");
     snprintf(file, sizeof file, "%s.lock", path);
     int fd = open(path, O_RDWR | O_CREAT, 0600);
     FILE *out = fopen(file, "w");
@@ -79,18 +78,17 @@ static void check_left(const char *host, const char *boot, const char *space, lo
     mmt_lock_release(&lock);
     unlink(file);
     close(fd);
-    mmt_text_finish(&said);
 }
 
 /* What this process writes of itself. */
 static void test_owners(void)
 {
     struct mmt_lock lock;
-    struct mmt_text said = { 0 }, text = { 0 };
-    char path[100], file[120], host[65], boot[64], space[64];
+    SCOPED_TEXT said = { 0 }, text = { 0 };
+    char file[540], host[65], boot[64], space[64];
     long pid;
     unsigned long long started;
-    snprintf(path, sizeof path, "%s/mine", parent);
+    const char *path = in_folder("mine");
     snprintf(file, sizeof file, "%s.lock", path);
     int fd = open(path, O_RDWR | O_CREAT, 0600);
     CHECK(mmt_lock_take(&lock, fd, path, &said) == MMT_LOCK_TAKEN);
@@ -106,8 +104,6 @@ static void test_owners(void)
     check_left("elsewhere", boot, space, 4194305, started, false);
     check_left(host, boot, "pid:[1]", 4194305, started, false); /* another container */
     check_left(host, "before", "pid:[1]", pid, started, true);  /* another boot */
-    mmt_text_finish(&said);
-    mmt_text_finish(&text);
 }
 
 /* ---- folders ----------------------------------------------------------------------- */
@@ -119,10 +115,9 @@ static pid_t start_owner(char path[200])
     CHECK(!pipe(ends));
     pid_t pid = fork();
     if (pid == 0) {
-        struct mmt_own_folder folder;
-        mmt_error err;
-        if (!mmt_own_folder_make(&folder, parent, "pocl", &err))
-            dprintf(ends[1], "%s", folder.path);
+        struct mmt_own_folder own;
+        if (!mmt_own_folder_make(&own, folder, "pocl", &err))
+            dprintf(ends[1], "%s", own.path);
         close(ends[1]);
         for (;;)
             pause();
@@ -134,19 +129,17 @@ static pid_t start_owner(char path[200])
     return pid;
 }
 
-static void make_own(struct mmt_own_folder *folder)
+static void make_own(struct mmt_own_folder *own)
 {
-    mmt_error err = { 0 };
-    CHECK_OK(mmt_own_folder_make(folder, parent, "pocl", &err), err);
+    CHECK_OK(mmt_own_folder_make(own, folder, "pocl", &err), err);
 }
 
 static void test_folder(void)
 {
     struct mmt_own_folder mine;
     struct stat st;
-    char theirs[200], old[100], young[100];
-    snprintf(old, sizeof old, "%s/pocl-123", parent);
-    snprintf(young, sizeof young, "%s/pocl-124", parent);
+    const char *old = in_folder("pocl-123"), *young = in_folder("pocl-124");
+    char theirs[200];
     CHECK(!mkdir(old, 0700) && !mkdir(young, 0700));
     const struct timespec times[2] = { { time(NULL) - 200000, 0 },
                                        { time(NULL) - 200000, 0 } };
@@ -169,16 +162,12 @@ static void test_folder(void)
 
 int main(void)
 {
-    snprintf(parent, sizeof parent, "/tmp/mmtune-lock-XXXXXX");
-    CHECK(mkdtemp(parent) != NULL);
+    make_folder();
     for (int pass = 0; pass < 2; pass++) {
         without = pass;
         test_file();
         test_folder();
     }
     test_owners();
-    char command[100];
-    snprintf(command, sizeof command, "rm -r '%s'", parent);
-    CHECK(!system(command));
     return test_end("lock");
 }

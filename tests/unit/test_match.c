@@ -137,7 +137,6 @@ static mmt_status play(struct mmt_called_times *out, mmt_error *err)
 static void check_play(double ours, double theirs, int samples)
 {
     struct mmt_called_times times = { 0 };
-    mmt_error err = { 0 };
     CHECK_OK(play(&times, &err), err);
     CHECK(fabs(times.ours.median / ours - 1) < 1e-9);
     CHECK(fabs(times.theirs.median / theirs - 1) < 1e-9);
@@ -182,7 +181,6 @@ static void test_two_ways(int fast, int slow, const char *ran)
 static void test_failing(int64_t fails_at, const char *ran)
 {
     struct mmt_called_times times;
-    mmt_error err = { 0 };
     deal(1.05, true);
     fake.fails_at = fails_at;
     CHECK_FAILS(play(&times, &err), err, MMT_ERROR_DEVICE, "the fake fails");
@@ -192,9 +190,9 @@ static void test_failing(int64_t fails_at, const char *ran)
 int main(void)
 {
     mmt_error err = { 0 };
-    mmt_device *device = mmt_device_open("null:", &err);
+    SCOPED_DEVICE *device = mmt_device_open("null:", &err);
     fake.session = device ? open_session(device, &err) : NULL;
-    if (!CHECK_OK(fake.session ? MMT_OK : err.status, err))
+    if (!CHECK_MADE(fake.session))
         return test_end("match");
     mmt_session_set_clock(fake.session,
                           (struct mmt_clock){ start, stop, read_planted, NULL });
@@ -214,6 +212,5 @@ int main(void)
     test_failing(100, ""); /* in a sample: before, 35 warm up */
     test_failing(1000, "oo");
     mmt_session_free(fake.session);
-    mmt_device_close(device);
     return test_end("match");
 }

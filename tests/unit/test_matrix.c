@@ -1,8 +1,6 @@
 /* Copies of matrices with leading dimensions, between host and device. */
 #include "tests/support/test.h"
 
-static mmt_error err;
-
 enum { ROWS = 5, COLUMNS = 7, HOST = 9, DEVICE = 11, OFFSET = 3 };
 
 static int16_t in[ROWS * HOST], seen[OFFSET + ROWS * DEVICE];
@@ -90,14 +88,13 @@ static void test_refused(mmt_device *device, bool has_bounds)
 
 static int test_device(const char *name)
 {
-    mmt_device *device = mmt_device_open(name, &err);
+    SCOPED_DEVICE *device = mmt_device_open(name, &err);
     if (!device && err.status == MMT_ERROR_NOT_FOUND)
         return 0;
     if (CHECK(device)) {
         test_copies(device);
         test_refused(device, !strncmp(name, "opencl", 6));
     }
-    mmt_device_close(device);
     return 1;
 }
 

@@ -5,6 +5,7 @@
 
 #include "device/device.h"
 #include "tests/support/planted_clock.h"
+#include "tests/support/made.h"
 #include "tests/support/test.h"
 #include "tuner/measure/measure.h"
 #include "tuner/verify/session_internal.h"
@@ -50,21 +51,42 @@ static void plant(struct mmt_session *session, struct planted *planted)
 static struct mmt_session *open_session(mmt_device *device, int64_t size)
 {
     mmt_problem problem = mmt_gemm_problem(MMT_F32, size, size, size);
-    mmt_error err = { 0 };
     struct mmt_session *session = mmt_session_create(device, &problem, 1, &err);
-    if (!session) {
-        fprintf(stderr, "%s\n", err.text);
+    if (!CHECK_MADE(session))
         exit(1);
-    }
     return session;
 }
 
 static struct mmt_config naive(void)
 {
-    struct mmt_config config;
-    mmt_error err = { 0 };
-    CHECK_OK(mmt_config_parse("naive", &config, &err), err);
-    return config;
+    return config_of("naive");
+}
+
+static struct mmt_measured measured(struct mmt_session *session,
+                                    const struct mmt_measure_limits *limits)
+{
+    const struct mmt_config config = naive();
+    struct mmt_measured it = { 0 };
+    CHECK_OK(mmt_measure_candidate(session, &config, limits, &it, &err), err);
+    return it;
+}
+
+/* By a clock that says so from its beginning. */
+static struct mmt_measured measured_by(struct mmt_session *session, struct planted *clock,
+                                       const struct mmt_measure_limits *limits)
+{
+    clock->next = 0;
+    plant(session, clock);
+    return measured(session, limits);
+}
+
+/* As many candidates, one after the other in turn. */
+static void measure_two(struct mmt_session *session,
+                        const struct mmt_measure_limits *limits,
+                        struct mmt_measured times[2])
+{
+    const struct mmt_config configs[2] = { naive(), naive() };
+    CHECK_OK(mmt_measure_group(session, configs, 2, limits, times, &err), err);
 }
 
 /* The clock says 10 ms whatever is done: after the first execution, warming up takes one
@@ -72,12 +94,8 @@ static struct mmt_config naive(void)
 static void test_steady(struct mmt_session *session)
 {
     struct planted planted = { .says = { 0.01 }, .count = 1 };
-    struct mmt_config config = naive();
-    struct mmt_measured time;
-    mmt_error err = { 0 };
+    const struct mmt_measured time = measured_by(session, &planted, NULL);
 
-    plant(session, &planted);
-    CHECK_OK(mmt_measure_candidate(session, &config, NULL, &time, &err), err);
     CHECK(time.time.median == 0.01 && time.time.spread == 0);
     CHECK_EQ_INT(time.time.samples, 6);
     CHECK_EQ_INT(planted.next, 8);
@@ -89,16 +107,13 @@ static void test_walks_on(struct mmt_session *session)
 {
     struct planted planted = { .says = { 0.01 }, .count = 1 };
     const struct mmt_measure_limits limits = { 0 };
-    struct mmt_config configs[2] = { naive(), naive() };
     struct mmt_measured times[2];
-    mmt_error err = { 0 };
 
-    plant(session, &planted);
     const int64_t begin = session->next;
-    CHECK_OK(mmt_measure_candidate(session, configs, &limits, times, &err), err);
+    measured_by(session, &planted, &limits);
     CHECK_EQ_INT(session->next - begin, planted.next);
-    CHECK_OK(mmt_measure_candidate(session, configs, &limits, times, &err), err);
-    CHECK_OK(mmt_measure_group(session, configs, 2, &limits, times, &err), err);
+    measured(session, &limits);
+    measure_two(session, &limits, times);
     CHECK_EQ_INT(session->next - begin, planted.next);
     CHECK(planted.next >= 4 * 8);
     const mmt_args now = mmt_session_args(session, session->next);
@@ -111,13 +126,9 @@ static void test_median_and_spread(struct mmt_session *session)
 {
     struct planted planted = { .says = { 9, .010, .011, .012, .013, .014, .015, .5 },
                                .count = 8 };
-    struct mmt_measure_limits limits = { .precision = 50 };
-    struct mmt_config config = naive();
-    struct mmt_measured time;
-    mmt_error err = { 0 };
+    const struct mmt_measure_limits limits = { .precision = 50 };
+    const struct mmt_measured time = measured_by(session, &planted, &limits);
 
-    plant(session, &planted);
-    CHECK_OK(mmt_measure_candidate(session, &config, &limits, &time, &err), err);
     CHECK_EQ_INT(time.time.samples, 6);
     CHECK(fabs(time.time.median - 0.0125) < 1e-12);
     CHECK(fabs(time.time.spread - 0.00125) < 1e-12);
@@ -128,7 +139,6 @@ static void test_stopped_clock(struct mmt_session *session)
     struct planted stopped = { .says = { 0 }, .count = 1 };
     struct mmt_config config = naive();
     struct mmt_measured time;
-    mmt_error err = { 0 };
 
     plant(session, &stopped);
     CHECK_FAILS(mmt_measure_candidate(session, &config, NULL, &time, &err), err,
@@ -144,22 +154,13 @@ static void test_early_drop(struct mmt_session *session)
                                        .0106 },
                              .count = 17 };
     struct mmt_measure_limits limits = { .precision = 0.02 };
-    struct mmt_config config = naive();
-    struct mmt_measured hopeless, slower, good;
-    mmt_error err = { 0 };
 
-    plant(session, &noisy);
     limits.best_seconds = 0.003;
-    CHECK_OK(mmt_measure_candidate(session, &config, &limits, &hopeless, &err), err);
-    CHECK_EQ_INT(hopeless.time.samples, 3);
-    noisy.next = 0;
+    CHECK_EQ_INT(measured_by(session, &noisy, &limits).time.samples, 3);
     limits.best_seconds = 0.008;
-    CHECK_OK(mmt_measure_candidate(session, &config, &limits, &slower, &err), err);
-    CHECK_EQ_INT(slower.time.samples, 6);
-    noisy.next = 0;
+    CHECK_EQ_INT(measured_by(session, &noisy, &limits).time.samples, 6);
     limits.best_seconds = 0.0105;
-    CHECK_OK(mmt_measure_candidate(session, &config, &limits, &good, &err), err);
-    CHECK(good.time.samples > 16);
+    CHECK(measured_by(session, &noisy, &limits).time.samples > 16);
 }
 
 static void test_budget(struct mmt_session *session)
@@ -167,14 +168,9 @@ static void test_budget(struct mmt_session *session)
     struct planted wild = {
         .says = { .010 }, .count = 1, .drift = 0.5, .host_seconds = 1e-3
     };
-    struct mmt_measure_limits limits = { .budget_seconds = 1e-9 };
-    struct mmt_config config = naive();
-    struct mmt_measured time;
-    mmt_error err = { 0 };
+    const struct mmt_measure_limits limits = { .budget_seconds = 1e-9 };
 
-    plant(session, &wild);
-    CHECK_OK(mmt_measure_candidate(session, &config, &limits, &time, &err), err);
-    CHECK_EQ_INT(time.time.samples, 1);
+    CHECK_EQ_INT(measured_by(session, &wild, &limits).time.samples, 1);
     CHECK_EQ_INT(wild.next, 2);
 }
 
@@ -184,16 +180,12 @@ static void test_first_execution(struct mmt_session *session)
 {
     struct planted loading = { .says = { .155, .001 }, .count = 2, .host_seconds = 1e-3 };
     struct planted slow = { .says = { .3, .001 }, .count = 2, .host_seconds = 1e-3 };
-    struct mmt_measure_limits limits = { .budget_seconds = 1e-9 };
-    struct mmt_config config = naive();
+    const struct mmt_measure_limits limits = { .budget_seconds = 1e-9 };
     struct mmt_measured time;
-    mmt_error err = { 0 };
 
-    plant(session, &loading);
-    CHECK_OK(mmt_measure_candidate(session, &config, &limits, &time, &err), err);
+    time = measured_by(session, &loading, &limits);
     CHECK(time.time.median == .001 && time.time.samples == 1);
-    plant(session, &slow);
-    CHECK_OK(mmt_measure_candidate(session, &config, &limits, &time, &err), err);
+    time = measured_by(session, &slow, &limits);
     CHECK(time.time.median == .3 && time.time.samples == 1);
 }
 
@@ -203,12 +195,10 @@ static void test_in_turn(struct mmt_session *session)
 {
     struct planted drifting = { .says = { .010 }, .count = 1, .drift = 0.1 };
     struct mmt_measure_limits limits = { .precision = 50 };
-    struct mmt_config configs[2] = { naive(), naive() };
     struct mmt_measured times[2];
-    mmt_error err = { 0 };
 
     plant(session, &drifting);
-    CHECK_OK(mmt_measure_group(session, configs, 2, &limits, times, &err), err);
+    measure_two(session, &limits, times);
     CHECK(times[0].time.samples == 6 && times[1].time.samples == 6);
     CHECK(fabs(times[1].time.median / times[0].time.median - 1) < 0.02);
 }
@@ -218,12 +208,10 @@ static void test_heat(struct mmt_session *session)
 {
     struct planted planted = { .says = { .010 }, .count = 1, .host_seconds = 0x1p-10 };
     struct mmt_measure_limits limits = { .precision = 50, .heat_seconds = 30 * 0x1p-10 };
-    struct mmt_config configs[2] = { naive(), naive() };
     struct mmt_measured times[2];
-    mmt_error err = { 0 };
 
     plant(session, &planted);
-    CHECK_OK(mmt_measure_group(session, configs, 2, &limits, times, &err), err);
+    measure_two(session, &limits, times);
     CHECK(times[0].time.samples == 6 && times[1].time.samples == 6);
     CHECK_EQ_INT(planted.next, 2 * (2 + 6) + 30);
 }
@@ -236,14 +224,12 @@ static void test_alone(struct mmt_session *session)
                                .count = 4 + 4 * 6,
                                .host_seconds = 2e-3 };
     struct mmt_measure_limits limits = { .precision = 50, .isolated_seconds = 1e-3 };
-    struct mmt_config configs[2] = { naive(), naive() };
     struct mmt_measured times[2];
-    mmt_error err = { 0 };
 
     for (int i = 4; i < planted.count; i++)
         planted.says[i] = i % 2 ? .010 : .014;
     plant(session, &planted);
-    CHECK_OK(mmt_measure_group(session, configs, 2, &limits, times, &err), err);
+    measure_two(session, &limits, times);
     CHECK_EQ_INT(planted.next, planted.count);
     for (int i = 0; i < 2; i++) {
         CHECK_EQ_INT(times[i].time.samples, 6);
@@ -296,12 +282,9 @@ static void test_healthy(mmt_device *device, struct mmt_session *session)
 {
     const struct ail rows[] = { { 0, fine }, { 4, { 55, 1990 } }, { 5, { 53, 1995 } } };
     struct planted planted = { .says = { 0.01 }, .count = 1 };
-    struct mmt_config config = naive();
-    struct mmt_measured it;
-    mmt_error err = { 0 };
 
     ail(device, session, &planted, rows, 3);
-    CHECK_OK(mmt_measure_candidate(session, &config, NULL, &it, &err), err);
+    const struct mmt_measured it = measured(session, NULL);
     CHECK_EQ_INT(planted.next, 8);
     CHECK_EQ_INT(asked, 9); /* in all batches, and once before */
     CHECK(!it.health.throttled && !*it.health.why);
@@ -325,7 +308,6 @@ static void test_slowed_down_between(mmt_device *device, struct mmt_session *ses
     struct mmt_measure_limits limits = { .best_seconds = 0.001 };
     struct mmt_config config = naive();
     struct mmt_measured it;
-    mmt_error err = { 0 };
 
     ail(device, session, &planted, rows, 5);
     CHECK_OK(mmt_measure_group(session, &config, 1, &limits, &it, &err), err);
@@ -333,7 +315,7 @@ static void test_slowed_down_between(mmt_device *device, struct mmt_session *ses
     CHECK_EQ_STR(it.health.why, "thermal");
     CHECK(it.health.celsius == 95 && it.health.clock_mhz == 800);
     ail(device, session, &cold, before, 2);
-    CHECK_OK(mmt_measure_candidate(session, &config, &limits, &it, &err), err);
+    it = measured(session, &limits);
     CHECK(!it.health.throttled && it.health.clock_mhz == 2000);
 }
 
@@ -347,14 +329,11 @@ static struct mmt_measured time_twice(mmt_device *device, struct mmt_session *se
 {
     const struct ail rows[] = { { 0, { 90, 1000, 4, "thermal" } }, { 8, second } };
     struct planted planted = { .count = 9 };
-    struct mmt_config config = naive();
-    struct mmt_measured it = { 0 };
-    mmt_error err = { 0 };
 
     for (int i = 0; i < 9; i++)
         planted.says[i] = i < 8 ? 0.02 : seconds;
     ail(device, session, &planted, rows, 2);
-    CHECK_OK(mmt_measure_candidate(session, &config, limits, &it, &err), err);
+    const struct mmt_measured it = measured(session, limits);
     *batches = planted.next;
     return it;
 }
@@ -404,12 +383,10 @@ static void test_ailing_finalist(mmt_device *device, struct mmt_session *session
                                 { 5, { 70, 1500, 1, "power cap" } },
                                 { 6, fine } };
     struct planted planted = { .says = { 0.01 }, .count = 1 };
-    struct mmt_config configs[2] = { naive(), naive() };
     struct mmt_measured two[2];
-    mmt_error err = { 0 };
 
     ail(device, session, &planted, rows, 3);
-    CHECK_OK(mmt_measure_group(session, configs, 2, NULL, two, &err), err);
+    measure_two(session, NULL, two);
     CHECK_EQ_INT(planted.next, 16);
     CHECK(!two[0].health.throttled && two[0].health.clock_mhz == 2000);
     CHECK_EQ_STR(two[1].health.why, "power cap");
@@ -471,9 +448,7 @@ static void test_held(mmt_device *device, struct mmt_session *session)
     struct planted idle = { .says = { 1e-6 }, .count = 1 };
     struct planted busy = { .says = { 0.01 }, .count = 1, .host_seconds = 1e-3 };
     const struct mmt_measure_limits once = { .budget_seconds = 1e-9 };
-    struct mmt_config config = naive();
     struct mmt_measured time;
-    mmt_error err = { 0 };
 
     usual = device->backend;
     holding.launch = launch_slowly;
@@ -484,14 +459,13 @@ static void test_held(mmt_device *device, struct mmt_session *session)
     plant(session, &busy);
     mmt_session_set_clock(
         session, (struct mmt_clock){ start, stop_and_look, read_planted, &busy });
-    CHECK_OK(mmt_measure_candidate(session, &config, &once, &time, &err), err);
+    time = measured(session, &once);
     CHECK_EQ_INT(holds, 1);
     CHECK_EQ_INT(holds_at_stop, 1);
     CHECK_EQ_INT(releases_at_stop, 0);
     CHECK(time.time.median == 0.01);
 
-    plant(session, &idle);
-    CHECK_OK(mmt_measure_candidate(session, &config, NULL, &time, &err), err);
+    time = measured_by(session, &idle, NULL);
     CHECK(holds > 0);
     CHECK_EQ_INT(releases, holds);
     CHECK(time.time.median == queueing);
@@ -503,14 +477,10 @@ static void test_real(mmt_device *device)
 {
     struct mmt_session *again = open_session(device, 64);
     struct mmt_session *large = open_session(device, 256);
-    struct mmt_measure_limits limits = { .precision = 0.05 };
-    struct mmt_config config = naive();
-    struct mmt_measured one, same, more;
-    mmt_error err = { 0 };
-
-    CHECK_OK(mmt_measure_candidate(again, &config, &limits, &one, &err), err);
-    CHECK_OK(mmt_measure_candidate(again, &config, &limits, &same, &err), err);
-    CHECK_OK(mmt_measure_candidate(large, &config, &limits, &more, &err), err);
+    const struct mmt_measure_limits limits = { .precision = 0.05 };
+    const struct mmt_measured one = measured(again, &limits);
+    const struct mmt_measured same = measured(again, &limits);
+    const struct mmt_measured more = measured(large, &limits);
     CHECK(one.time.samples >= 6 && one.time.median > 0 && one.time.spread >= 0);
     CHECK(more.time.median > one.time.median);
     CHECK(same.time.median < 10 * one.time.median &&
@@ -544,8 +514,8 @@ static void test_planted_clocks(mmt_device *device)
 int main(int argc, char **argv)
 {
     const bool clock = argc > 1 && !strcmp(argv[1], "--clock");
-    mmt_error err = { 0 };
-    mmt_device *device = mmt_device_open(argc > 1 + clock ? argv[1 + clock] : NULL, &err);
+    SCOPED_DEVICE *device =
+        mmt_device_open(argc > 1 + clock ? argv[1 + clock] : NULL, &err);
 
     if (!device)
         SKIP("%s", err.text);
@@ -554,6 +524,5 @@ int main(int argc, char **argv)
         test_real(device);
     else
         test_planted_clocks(device);
-    mmt_device_close(device);
     return test_end("measure");
 }

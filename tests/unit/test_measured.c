@@ -7,21 +7,15 @@
 
 #include "device/device.h"
 #include "runtime/runtime.h"
+#include "tests/support/device.h"
+#include "tests/support/folder.h"
+#include "tests/support/made.h"
 #include "tests/support/test.h"
 
-static char folder[] = "/tmp/mmtune-measured-XXXXXX";
 static mmt_device *device;
-static mmt_error err;
 
 /* ---- small words ---------------------------------------------------------------------
  */
-
-static mmt_problem product(int64_t m, int64_t n, int64_t k)
-{
-    mmt_problem problem = mmt_gemm_problem(MMT_F32, m, n, k);
-    CHECK_OK(mmt_problem_normalise(&problem, &problem, &err), err);
-    return problem;
-}
 
 static mmt_plan_options measuring(void)
 {
@@ -32,12 +26,11 @@ static mmt_plan_options measuring(void)
     return options;
 }
 
-static mmt_plan *plan_by(const mmt_profile *profile, const mmt_problem *problem,
-                         const mmt_plan_options *options)
+static mmt_plan *plan_with(const mmt_profile *profile, const mmt_problem *problem,
+                           const mmt_plan_options *options)
 {
     mmt_plan *plan = mmt_plan_create(device, profile, problem, options, &err);
-    if (!CHECK(plan != NULL))
-        fprintf(stderr, "%s\n", err.text);
+    CHECK_MADE(plan);
     return plan;
 }
 
@@ -68,37 +61,29 @@ static struct mmt_profile *empty_profile(void)
 static void check_answer(const mmt_plan *plan)
 {
     float a[16], b[16], c[16];
-    mmt_operand buffers[3];
+    mmt_args args = args_of(device, sizeof a);
     for (int i = 0; i < 16; i++)
         a[i] = (float) i, b[i] = i % 5 ? 0 : 2; /* b is twice the identity */
-    for (int i = 0; i < 3; i++)
-        CHECK_OK(mmt_buffer_create(device, sizeof a, &buffers[i], &err), err);
-    CHECK_OK(mmt_buffer_write(device, buffers[0], a, sizeof a, &err), err);
-    CHECK_OK(mmt_buffer_write(device, buffers[1], b, sizeof b, &err), err);
-    mmt_args args = mmt_args_defaults();
-    args.a = buffers[0], args.b = buffers[1], args.c = buffers[2];
-    const size_t bytes = mmt_plan_workspace(plan);
-    if (bytes)
-        CHECK_OK(mmt_buffer_create(device, bytes, &args.workspace, &err), err);
+    CHECK_OK(mmt_buffer_write(device, args.a, a, sizeof a, &err), err);
+    CHECK_OK(mmt_buffer_write(device, args.b, b, sizeof b, &err), err);
+    if (mmt_plan_workspace(plan))
+        args.workspace = buffer_of(device, mmt_plan_workspace(plan));
     CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
-    CHECK_OK(mmt_buffer_read(device, c, buffers[2], sizeof c, &err), err);
+    CHECK_OK(mmt_buffer_read(device, c, args.c, sizeof c, &err), err);
     for (int i = 0; i < 16; i++)
         CHECK(c[i] == 2 * a[i]);
-    for (int i = 0; i < 3; i++)
-        mmt_buffer_free(device, buffers[i]);
-    if (bytes)
-        mmt_buffer_free(device, args.workspace);
+    free_args(device, &args);
 }
 
 static void test_without_profile(void)
 {
     const mmt_problem problem = product(4, 4, 4);
     mmt_plan_options options = measuring();
-    mmt_plan *plan = plan_by(NULL, &problem, &options);
+    mmt_plan *plan = plan_with(NULL, &problem, &options);
     check_answer(plan);
     CHECK(plan_says(plan, "measured at planning"));
     options.effort = MMT_EFFORT_ESTIMATE;
-    CHECK(plan_says(plan_by(NULL, &problem, &options), "would tune it"));
+    CHECK(plan_says(plan_with(NULL, &problem, &options), "would tune it"));
 }
 
 /* The time that the first plan measured is what the second one says, whatever its effort.
@@ -107,21 +92,20 @@ static void test_profile_remembers(void)
 {
     const mmt_problem problem = product(24, 32, 16), other = product(32, 24, 16);
     const mmt_plan_options measure = measuring(), estimate = mmt_plan_defaults();
-    struct mmt_profile *profile = empty_profile();
+    SCOPED_PROFILE *profile = empty_profile();
     struct mmt_entry entry = { 0 };
 
-    CHECK(plan_says(plan_by(profile, &problem, &estimate), "would tune it"));
+    CHECK(plan_says(plan_with(profile, &problem, &estimate), "would tune it"));
     CHECK(!mmt_profile_learned(profile, &problem, &entry));
-    CHECK(plan_says(plan_by(profile, &problem, &measure), "the fastest of"));
+    CHECK(plan_says(plan_with(profile, &problem, &measure), "the fastest of"));
     CHECK(mmt_profile_learned(profile, &problem, &entry) && entry.time.median > 0);
     CHECK(entry.time.samples >= 1 && entry.gflops > 0 && entry.template_hash[0]);
     char time[64];
     snprintf(time, sizeof time, "measured at planning, %.1f us", entry.time.median * 1e6);
-    CHECK(plan_says(plan_by(profile, &problem, &estimate), time));
-    CHECK(plan_says(plan_by(profile, &problem, &measure), time));
+    CHECK(plan_says(plan_with(profile, &problem, &estimate), time));
+    CHECK(plan_says(plan_with(profile, &problem, &measure), time));
     CHECK(!mmt_profile_learned(profile, &other, &entry));
     CHECK(profile->num_entries == 0);
-    mmt_profile_free(profile);
 }
 
 /* What holds under narrower terms is no answer for others. */
@@ -129,13 +113,12 @@ static void test_terms(void)
 {
     const mmt_problem problem = product(40, 40, 40);
     mmt_plan_options options = measuring();
-    struct mmt_profile *profile = empty_profile();
+    SCOPED_PROFILE *profile = empty_profile();
     struct mmt_entry entry;
 
     options.max_workspace = 0;
-    CHECK(plan_says(plan_by(profile, &problem, &options), "measured at planning"));
+    CHECK(plan_says(plan_with(profile, &problem, &options), "measured at planning"));
     CHECK(!mmt_profile_learned(profile, &problem, &entry));
-    mmt_profile_free(profile);
 }
 
 /* ---- what is not
@@ -147,17 +130,17 @@ static void test_bounds(void)
     mmt_plan_options options = measuring();
 
     options.measure_bytes = 4096;
-    CHECK(plan_says(plan_by(NULL, &problem, &options), "measuring may take 4096"));
+    CHECK(plan_says(plan_with(NULL, &problem, &options), "measuring may take 4096"));
     if (mmt_device_caps(device)->kind == MMT_CPU) {
         const mmt_problem large = product(8192, 8192, 8192);
         options.measure_bytes = 0;
         options.measure_seconds = 0; /* the usual */
-        CHECK(
-            plan_says(plan_by(NULL, &large, &options), "nothing was measured: an exec"));
+        CHECK(plan_says(plan_with(NULL, &large, &options),
+                        "nothing was measured: an exec"));
     }
     options.effort = (mmt_effort) 2;
-    CHECK(!mmt_plan_create(device, NULL, &problem, &options, &err));
-    CHECK(err.status == MMT_ERROR_ARGUMENT && strstr(err.text, "effort is 2"));
+    CHECK_REFUSED(mmt_plan_create(device, NULL, &problem, &options, &err),
+                  MMT_ERROR_ARGUMENT, "effort is 2");
 }
 
 /* A program that was built before there was an effort. */
@@ -166,7 +149,7 @@ static void test_older_options(void)
     const mmt_problem problem = product(64, 64, 64);
     mmt_plan_options options = measuring();
     options.size = offsetof(mmt_plan_options, effort);
-    CHECK(plan_says(plan_by(NULL, &problem, &options), "would tune it"));
+    CHECK(plan_says(plan_with(NULL, &problem, &options), "would tune it"));
 }
 
 static void test_null_device(void)
@@ -177,7 +160,7 @@ static void test_null_device(void)
     if (!CHECK(null != NULL))
         return;
     device = null;
-    CHECK(plan_says(plan_by(NULL, &problem, &options), "the device executes nothing"));
+    CHECK(plan_says(plan_with(NULL, &problem, &options), "the device executes nothing"));
     device = usual;
     mmt_device_close(null);
 }
@@ -192,9 +175,9 @@ static void test_capture(void)
     if (!capture || !relaxed)
         return;
     *capture = 1;
-    CHECK(plan_says(plan_by(NULL, &problem, &options), "a stream is being captured"));
+    CHECK(plan_says(plan_with(NULL, &problem, &options), "a stream is being captured"));
     *capture = 0;
-    CHECK(plan_says(plan_by(NULL, &problem, &options), "measured at planning"));
+    CHECK(plan_says(plan_with(NULL, &problem, &options), "measured at planning"));
     CHECK_EQ_INT(*relaxed, 0);
 }
 
@@ -215,18 +198,17 @@ static void *plan_in_thread(void *self)
     struct task *task = self;
     const mmt_plan_options options = measuring();
     mmt_error own;
-    mmt_plan *plan =
+    SCOPED_PLAN *plan =
         mmt_plan_create(device, task->profile, &task->problem, &options, &own);
     if (CHECK(plan != NULL))
         task->config = *mmt_plan_config(plan);
-    mmt_plan_free(plan);
     return NULL;
 }
 
 /* Two problems, each from four threads: each is measured once. */
 static void test_threads(void)
 {
-    struct mmt_profile *profile = empty_profile();
+    SCOPED_PROFILE *profile = empty_profile();
     struct task tasks[THREADS];
 
     for (int i = 0; i < THREADS; i++) {
@@ -240,7 +222,6 @@ static void test_threads(void)
     for (int i = 2; i < THREADS; i++)
         CHECK(mmt_config_equal(&tasks[i].config, &tasks[i - 2].config));
     CHECK(mmt_profile_count_learned(profile) == 2);
-    mmt_profile_free(profile);
 }
 
 static int count_json(const char *path)
@@ -257,13 +238,11 @@ static int count_json(const char *path)
 static const char *planned_at(const mmt_problem *problem, char text[2048])
 {
     const mmt_plan_options options = mmt_plan_defaults();
-    struct mmt_profile *found = mmt_profile_find(device, &err);
+    SCOPED_PROFILE *found = mmt_profile_find(device, &err);
     if (!CHECK(found != NULL))
         return strcpy(text, err.text);
-    mmt_plan *plan = plan_by(found, problem, &options);
+    SCOPED_PLAN *plan = plan_with(found, problem, &options);
     mmt_plan_describe(plan, text, 2048);
-    mmt_plan_free(plan);
-    mmt_profile_free(found);
     return text;
 }
 
@@ -274,7 +253,7 @@ static void test_no_time(void)
     mmt_plan_options options = measuring();
     options.measure_seconds = 1e-9;
     options.effort = MMT_EFFORT_MEASURE;
-    CHECK(plan_says(plan_by(NULL, &problem, &options), "nothing was measured: "));
+    CHECK(plan_says(plan_with(NULL, &problem, &options), "nothing was measured: "));
 }
 
 /* What one program stored another one finds; what is tuned by name counts more. */
@@ -282,21 +261,21 @@ static void test_store(void)
 {
     const mmt_problem one = product(24, 16, 16), two = product(24, 16, 32);
     const mmt_plan_options options = measuring();
-    struct mmt_profile *profile = empty_profile(), *tuned = empty_profile();
-    struct mmt_text usual = { 0 };
+    SCOPED_PROFILE *profile = empty_profile(), *tuned = empty_profile();
+    SCOPED_TEXT usual = { 0 };
     struct mmt_entry entry = { 0 };
-    char data[64], text[2048];
+    const char *data = in_folder("mmtune");
+    char text[2048];
 
-    snprintf(data, sizeof data, "%s/mmtune", folder);
     CHECK_OK(mmt_profile_store(profile, device, &err), err);
     CHECK_EQ_INT(count_json(data), 0); /* nothing was learned */
-    mmt_plan_free(plan_by(profile, &one, &options));
+    mmt_plan_free(plan_with(profile, &one, &options));
     CHECK_OK(mmt_profile_store(profile, device, &err), err);
     CHECK_EQ_INT(count_json(data), 1);
     CHECK(strstr(planned_at(&one, text), "tuned for this very problem"));
     CHECK(strstr(text, "planned.json") || strstr(text, " us"));
 
-    mmt_plan_free(plan_by(profile, &two, &options));
+    mmt_plan_free(plan_with(profile, &two, &options));
     CHECK_OK(mmt_profile_store(profile, device, &err), err);
     CHECK(strstr(planned_at(&one, text), "tuned for this very problem"));
     CHECK(strstr(planned_at(&two, text), "tuned for this very problem"));
@@ -309,16 +288,12 @@ static void test_store(void)
     CHECK_OK(mmt_profile_save(tuned, mmt_text_string(&usual), &err), err);
     CHECK_OK(mmt_profile_store(profile, device, &err), err);
     CHECK(strstr(planned_at(&two, text), "123.4 us"));
-    mmt_text_finish(&usual);
-    mmt_profile_free(tuned);
-    mmt_profile_free(profile);
 }
 
 /* A card that is not there is one where the file of cards says so. */
 static void make_card(void)
 {
-    char path[64];
-    snprintf(path, sizeof path, "%s/cards", folder);
+    const char *path = in_folder("cards");
     FILE *file = fopen(path, "w");
     if (!file || fputs("0000:65:00.0 50 2000 0\n", file) < 0 || fclose(file))
         exit(1);
@@ -345,8 +320,9 @@ static mmt_device *open_first(const char *what)
 
 int main(int argc, char **argv)
 {
-    if (argc != 2 || !mkdtemp(folder))
+    if (argc != 2)
         return 1;
+    make_folder();
     setenv("XDG_DATA_HOME", folder, 1);
     setenv("XDG_DATA_DIRS", folder, 1);
     make_card();

@@ -9,7 +9,6 @@ static struct mmt_hash key_of(int number)
 
 static struct mmt_module *load_shared(mmt_device *device, int number)
 {
-    mmt_error err = { 0 };
     struct mmt_module *module = NULL;
     struct mmt_binary binary = { .data = "x", .size = 1 };
     if (CHECK_OK(mmt_module_load(device, &binary, &module, &err), err))
@@ -41,10 +40,8 @@ static void test_shared_modules(mmt_device *device)
 
 int main(void)
 {
-    mmt_error err = { 0 };
-    mmt_device *device = mmt_device_open("null", &err);
+    SCOPED_DEVICE *device = mmt_device_open("null", &err);
     if (CHECK(device != NULL))
         test_shared_modules(device);
-    mmt_device_close(device);
     return test_end("modules");
 }

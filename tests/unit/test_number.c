@@ -140,26 +140,23 @@ static bool multiply(const struct bench *bench, mmt_type type, mmt_type out, int
 
     p.out = out;
     options.configuration = "naive";
-    mmt_plan *plan = mmt_plan_create(bench->device, NULL, &p, &options, &err);
-    if (!CHECK_OK(plan ? MMT_OK : err.status, err))
+    SCOPED_PLAN *plan = mmt_plan_create(bench->device, NULL, &p, &options, &err);
+    if (!CHECK_MADE(plan))
         return false;
     args.a = bench->a, args.b = bench->b, args.c = bench->c;
     args.alpha = alpha, args.beta = beta;
     bool good = CHECK_OK(mmt_execute(plan, &args, NULL, &err), err) &&
                 CHECK_OK(mmt_finish(bench->device, NULL, &err), err);
-    mmt_plan_free(plan);
     return good;
 }
 
 static void put(const struct bench *bench, mmt_operand to, const void *bytes, size_t size)
 {
-    mmt_error err = { 0 };
     CHECK_OK(mmt_buffer_write(bench->device, to, bytes, size, &err), err);
 }
 
 static void get(const struct bench *bench, void *bytes, mmt_operand from, size_t size)
 {
-    mmt_error err = { 0 };
     CHECK_OK(mmt_buffer_read(bench->device, bytes, from, size, &err), err);
 }
 
@@ -244,8 +241,6 @@ static void test_i8(const struct bench *bench)
 
 static bool open_bench(const char *id, struct bench *bench)
 {
-    mmt_error err = { 0 };
-
     bench->device = mmt_device_open(id, &err);
     if (!bench->device) {
         printf("%s skipped: %s\n", id, err.text);
@@ -297,8 +292,7 @@ static void test_reading_all(mmt_type type)
 int main(int argc, char **argv)
 {
     struct mmt_device_info *list = NULL;
-    struct mmt_text notes = { 0 };
-    mmt_error err = { 0 };
+    SCOPED_TEXT notes = { 0 };
     size_t count = 0;
 
     for (int i = 0; i < NUM_FORMATS; i++) {
@@ -314,6 +308,5 @@ int main(int argc, char **argv)
         if (argc < 2 || !strcmp(argv[1], list[i].id))
             test_device(list[i].id);
     free(list);
-    mmt_text_finish(&notes);
     return test_end("number");
 }

@@ -5,7 +5,7 @@
 
 static void test_names(void)
 {
-    struct mmt_text list = { 0 };
+    SCOPED_TEXT list = { 0 };
     char form[8];
     for (int op = 0; op < MMT_NUM_OPS; op++) {
         const struct mmt_op_row *row = mmt_op_row((mmt_op) op);
@@ -18,14 +18,12 @@ static void test_names(void)
     CHECK_EQ_STR(mmt_op_form(MMT_SYRK, form), "NxK");
     mmt_op_list(&list);
     CHECK_EQ_STR(mmt_text_string(&list), "gemm, axpby, dot, heat2d, jacobi3d and syrk");
-    mmt_text_finish(&list);
 }
 
 /* Normalises, and holds extents, FLOP and bytes against what they should be. */
 static void check(mmt_problem in, int64_t a, int64_t b, int64_t c, double flops,
                   double bytes)
 {
-    mmt_error err = { 0 };
     mmt_problem out, again;
     if (!CHECK_OK(mmt_problem_normalise(&in, &out, &err), err))
         return;
@@ -73,14 +71,12 @@ static void test_ends(void)
 
     int64_t side = 1 << 30;
     mmt_problem plane = mmt_heat2d_problem(MMT_I32, side, side), out;
-    mmt_error err = { 0 };
     if (CHECK_OK(mmt_problem_normalise(&plane, &out, &err), err))
         CHECK_EQ_INT(mmt_problem_extent_c(&out), side * side);
 }
 
 static void refuse(mmt_problem in, const char *words)
 {
-    mmt_error err = { 0 };
     mmt_problem out = mmt_gemm_problem(MMT_I32, 1, 1, 1), before = out;
     CHECK_FAILS(mmt_problem_normalise(&in, &out, &err), err, MMT_ERROR_ARGUMENT, words);
     CHECK(!memcmp(&out, &before, sizeof(out)));
@@ -127,14 +123,12 @@ static void test_refused(void)
 
 static void round_trip(const char *string)
 {
-    mmt_error err = { 0 };
     mmt_problem p;
-    struct mmt_text text = { 0 };
+    SCOPED_TEXT text = { 0 };
     if (CHECK_OK(mmt_problem_parse(string, &p, &err), err)) {
         mmt_problem_print(&p, &text);
         CHECK_EQ_STR(mmt_text_string(&text), string);
     }
-    mmt_text_finish(&text);
 }
 
 static void test_spelling(void)
@@ -164,7 +158,6 @@ static void test_spelling(void)
         { "heat2d f32 4x4 bias=row", "bias is 1; heat2d has none" },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        mmt_error err = { 0 };
         mmt_problem p;
         CHECK_FAILS(mmt_problem_parse(bad[i].string, &p, &err), err, MMT_ERROR_ARGUMENT,
                     bad[i].words);
@@ -211,7 +204,6 @@ static void test_computed(void)
 static void test_fold(void)
 {
     mmt_problem p = mmt_gemm_problem(MMT_F32, 5, 6, 7), shared, other;
-    mmt_error err = { 0 };
 
     p.batch = 4, p.lda = 9;
     p.stride_a = 5 * 9, p.stride_c = 5 * 6, p.stride_b = 0;

@@ -7,6 +7,7 @@
 
 #include <mmtune/opencl.h>
 
+#include "tests/support/device.h"
 #include "tests/support/opencl_launch.h"
 
 static mmt_device *device;
@@ -53,40 +54,32 @@ static void test_list(void)
 
 static void test_open_errors(void)
 {
-    CHECK(!mmt_device_open("opencl:99", &err));
-    CHECK(err.status == MMT_ERROR_NOT_FOUND && strstr(err.text, "opencl:99"));
-    CHECK(!mmt_device_open("opencl:x", &err));
-    CHECK(err.status == MMT_ERROR_NOT_FOUND && strstr(err.text, device->id));
-    CHECK(!mmt_device_open("opencl:", &err));
-    CHECK(err.status == MMT_ERROR_ARGUMENT && strstr(err.text, "opencl:0"));
-    CHECK(!mmt_opencl_device(NULL, NULL, &err));
-    CHECK(err.status == MMT_ERROR_ARGUMENT && strstr(err.text, "context"));
+    CHECK_REFUSED(mmt_device_open("opencl:99", &err), MMT_ERROR_NOT_FOUND, "opencl:99");
+    CHECK_REFUSED(mmt_device_open("opencl:x", &err), MMT_ERROR_NOT_FOUND, device->id);
+    CHECK_REFUSED(mmt_device_open("opencl:", &err), MMT_ERROR_ARGUMENT, "opencl:0");
+    CHECK_REFUSED(mmt_opencl_device(NULL, NULL, &err), MMT_ERROR_ARGUMENT, "context");
 }
 
 static void test_compiler_key(void)
 {
-    struct mmt_text key = { 0 };
+    SCOPED_TEXT key = { 0 };
     mmt_device_compiler_key(device, &key);
     CHECK(strstr(mmt_text_string(&key), mmt_device_caps(device)->driver));
     CHECK(strstr(mmt_text_string(&key), "-cl-std="));
-    mmt_text_finish(&key);
 }
 
 /* A simulator's option that a shell gives is in every binary that it makes. */
 static void test_options_of_environment(void)
 {
-    struct mmt_text before = { 0 }, after = { 0 };
+    SCOPED_TEXT before = { 0 }, after = { 0 };
     mmt_device_compiler_key(device, &before);
     setenv("OCLGRIND_BUILD_OPTIONS", "-cl-opt-disable", 1);
-    mmt_device *other = mmt_device_open(device->id, &err);
+    SCOPED_DEVICE *other = mmt_device_open(device->id, &err);
     unsetenv("OCLGRIND_BUILD_OPTIONS");
     if (!CHECK(other))
         return;
     mmt_device_compiler_key(other, &after);
     CHECK(strcmp(mmt_text_string(&before), mmt_text_string(&after)) != 0);
-    mmt_text_finish(&before);
-    mmt_text_finish(&after);
-    mmt_device_close(other);
 }
 
 /* ---- building -------------------------------------------------------------------- */
@@ -139,14 +132,13 @@ static void test_bad_binary(void)
 /* What a platform without binaries would be handed back. */
 static void test_source_as_binary(void)
 {
-    struct mmt_text text = { 0 };
+    SCOPED_TEXT text = { 0 };
     mmt_text_addf(&text, "mmtune: OpenCL source\n%s", source);
     struct mmt_binary binary = { .data = text.data, .size = text.length };
     struct mmt_module *made = NULL;
     if (CHECK_OK(mmt_module_load(device, &binary, &made, &err), err))
         mmt_function_free(function_of(made, "add", BLOCK, 1));
     mmt_module_free(made);
-    mmt_text_finish(&text);
 }
 
 static void test_function_errors(void)
@@ -176,8 +168,8 @@ static void test_usage(void)
 static void test_launch(void)
 {
     struct mmt_function *function = function_of(module, "add", BLOCK, 1);
-    mmt_operand from = make(device, COUNT * sizeof(int));
-    mmt_operand to = make(device, 2 * COUNT * sizeof(int));
+    mmt_operand from = buffer_of(device, COUNT * sizeof(int));
+    mmt_operand to = buffer_of(device, 2 * COUNT * sizeof(int));
     fill(device, from, 5, 3);
     CHECK_OK(add(function, to, 0, from, 7, false, NULL, &err), err);
     CHECK_OK(add(function, to, COUNT, from, 9, true, NULL, &err), err);
@@ -202,7 +194,7 @@ static void test_new_buffers(void)
 {
     struct mmt_function *function = function_of(module, "add", BLOCK, 1);
     for (int i = 0; i < 50; i++) {
-        mmt_operand to = make(device, (size_t) (COUNT + i) * sizeof(int));
+        mmt_operand to = buffer_of(device, (size_t) (COUNT + i) * sizeof(int));
         CHECK_OK(add(function, to, i, (mmt_operand){ 0, 0 }, i, false, NULL, &err), err);
         CHECK(count_wrong(device, to, i, i, 0) == 0);
         mmt_buffer_free(device, to);
@@ -214,7 +206,7 @@ static void test_grid(void)
 {
     enum { BLOCKS = 3 * 2 * 2 };
     struct mmt_function *function = function_of(module, "shaped", 8, 4);
-    mmt_operand to = make(device, 32 * BLOCKS * sizeof(int));
+    mmt_operand to = buffer_of(device, 32 * BLOCKS * sizeof(int));
     const struct mmt_value value = buffer_value(to);
     int data[32 * BLOCKS], wrong = 0;
     CHECK_OK(mmt_function_launch(function, (unsigned[]){ 3, 2, 2 }, &value, 1,
@@ -237,7 +229,7 @@ static void test_two_queues(void)
     mmt_operand buffers[2];
     for (int q = 0; q < 2; q++) {
         CHECK_OK(mmt_queue_create(device, &queues[q], &err), err);
-        buffers[q] = make(device, COUNT * sizeof(int));
+        buffers[q] = buffer_of(device, COUNT * sizeof(int));
         fill(device, buffers[q], 0, 1);
     }
     for (int i = 0; i < STEPS; i++)
@@ -279,7 +271,7 @@ static void test_threads(void)
     struct mmt_function *function = function_of(module, "add", BLOCK, 1);
     for (int i = 0; i < THREADS; i++) {
         hammers[i] = (struct hammer){ .function = function, .number = i + 1 };
-        hammers[i].buffer = make(device, COUNT * sizeof(int));
+        hammers[i].buffer = buffer_of(device, COUNT * sizeof(int));
         fill(device, hammers[i].buffer, 0, 1);
     }
     for (int i = 0; i < THREADS; i++)
@@ -327,7 +319,7 @@ static double time_spin(struct mmt_function *spin, mmt_operand data, int rounds,
 static void test_marks(bool clock)
 {
     struct mmt_function *spin = function_of(module, "spin", BLOCK, 1);
-    mmt_operand data = make(device, 256 * BLOCK * sizeof(float));
+    mmt_operand data = buffer_of(device, 256 * BLOCK * sizeof(float));
     struct mmt_mark *marks[2] = { NULL, NULL };
     mmt_queue queue;
     double seconds = 0, wall = 0;
@@ -372,13 +364,7 @@ int main(int argc, char **argv)
 {
     const bool clock = argc > 1 && !strcmp(argv[1], "--clock");
 
-    device = mmt_device_open("opencl:0", &err);
-    if (!device && err.status == MMT_ERROR_NOT_FOUND)
-        SKIP("this machine has no OpenCL device");
-    if (!CHECK(device)) {
-        fprintf(stderr, "%s\n", err.text);
-        leave("opencl");
-    }
+    device = open_device("opencl:0");
     printf("%s\n", mmt_device_name(device));
     test_list();
     test_open_errors();

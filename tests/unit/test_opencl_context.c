@@ -5,6 +5,7 @@
 #include <mmtune/opencl.h>
 
 #include "profiles/profile.h"
+#include "tests/support/device.h"
 #include "tests/support/opencl_launch.h"
 
 /* ---- a caller's own context ------------------------------------------------------ */
@@ -100,13 +101,9 @@ static void test_sub_device(mmt_device *device)
 
 int main(void)
 {
-    mmt_device *device = mmt_device_open("opencl:0", &err);
-    if (!device && err.status == MMT_ERROR_NOT_FOUND)
-        SKIP("this machine has no OpenCL device");
-    if (CHECK(device != NULL)) {
-        test_own_context();
-        test_sub_device(device);
-    }
+    mmt_device *device = open_device("opencl:0");
+    test_own_context();
+    test_sub_device(device);
     wait_for_threads();
     mmt_device_close(device);
     leave("opencl, context");

@@ -4,10 +4,10 @@
 
 #include <mmtune/opencl.h>
 
+#include "tests/support/device.h"
 #include "tests/support/test.h"
 #include "tests/support/threads.h"
 
-static mmt_error err;
 static mmt_device *device;
 static cl_context context;
 
@@ -32,10 +32,9 @@ static cl_int state(cl_event event)
 static mmt_operand matrix_of(float value)
 {
     static float data[COUNT];
-    mmt_operand made = { 0, 0 };
+    const mmt_operand made = buffer_of(device, BYTES);
     for (int i = 0; i < COUNT; i++)
         data[i] = value;
-    CHECK_OK(mmt_buffer_create(device, BYTES, &made, &err), err);
     CHECK_OK(mmt_buffer_write(device, made, data, BYTES, &err), err);
     return made;
 }
@@ -48,17 +47,6 @@ static int count_wrong(mmt_operand matrix, float right)
     for (int i = 0; i < COUNT; i++)
         wrong += data[i] != right;
     return wrong;
-}
-
-static mmt_plan *plan_with(const char *configuration)
-{
-    mmt_problem problem = mmt_gemm_problem(MMT_F32, SIZE, SIZE, SIZE);
-    mmt_plan_options options = mmt_plan_defaults();
-    options.configuration = configuration;
-    mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
-    if (!CHECK(plan))
-        fprintf(stderr, "%s\n", err.text);
-    return plan;
 }
 
 /* C = A B and D = C B: the second waits for the first by its event alone, and the first
@@ -75,7 +63,7 @@ static void test_chain(const mmt_plan *plan, cl_command_queue_properties propert
     mmt_args args = mmt_args_defaults();
 
     for (int i = 0; i < 2 && room; i++)
-        CHECK_OK(mmt_buffer_create(device, room, &modules[i], &err), err);
+        modules[i] = buffer_of(device, room);
     args.a = a, args.b = b, args.c = c, args.workspace = modules[0];
     CHECK_OK(mmt_opencl_execute(plan, &args, queue, 1, &gate, &first, &err), err);
     args.a = c, args.c = d, args.workspace = modules[1];
@@ -121,18 +109,14 @@ static void test_nothing_leaks(const mmt_plan *plan)
 
     CHECK(!clSetUserEventStatus(done, CL_COMPLETE));
     args.a = matrix_of(1), args.b = matrix_of(1), args.c = matrix_of(0);
-    CHECK_OK(mmt_buffer_create(device, mmt_plan_workspace(plan), &args.workspace, &err),
-             err);
+    args.workspace = buffer_of(device, mmt_plan_workspace(plan));
     for (int i = 0; i < 20; i++) {
         CHECK_OK(mmt_opencl_execute(plan, &args, queue, i % 2, &done, NULL, &err), err);
         CHECK_OK(mmt_opencl_execute(plan, &args, queue, 0, NULL, &event, &err), err);
         CHECK(!clWaitForEvents(1, &event));
         clReleaseEvent(event);
     }
-    mmt_buffer_free(device, args.a);
-    mmt_buffer_free(device, args.b);
-    mmt_buffer_free(device, args.c);
-    mmt_buffer_free(device, args.workspace);
+    free_args(device, &args);
     CHECK(is_held_by_us(queue));
     CHECK(is_held_once(done));
     clReleaseEvent(done);
@@ -143,8 +127,7 @@ static void test_nothing_leaks(const mmt_plan *plan)
 static void test_empty(void)
 {
     cl_int code;
-    mmt_problem problem = mmt_gemm_problem(MMT_F32, 0, 4, 4);
-    mmt_plan *plan = mmt_plan_create(device, NULL, &problem, NULL, &err);
+    SCOPED_PLAN *plan = plan_by(device, mmt_gemm_problem(MMT_F32, 0, 4, 4), NULL);
     mmt_args args = mmt_args_defaults();
     cl_event gate = clCreateUserEvent(context, &code), event = NULL;
 
@@ -156,7 +139,6 @@ static void test_empty(void)
         clReleaseEvent(event);
     }
     clReleaseEvent(gate);
-    mmt_plan_free(plan);
 }
 
 static void refuse(const mmt_plan *plan, const mmt_args *args, unsigned count,
@@ -174,25 +156,21 @@ static void test_refused(const mmt_plan *plan)
 {
     mmt_args args = mmt_args_defaults();
     const cl_event none = NULL;
-    mmt_device *other = mmt_device_open("null", &err);
-    mmt_problem problem = mmt_gemm_problem(MMT_F32, 4, 4, 4);
-    mmt_plan *elsewhere = mmt_plan_create(other, NULL, &problem, NULL, &err);
+    SCOPED_DEVICE *other = open_device("null");
+    SCOPED_PLAN *elsewhere = plan_by(other, mmt_gemm_problem(MMT_F32, 4, 4, 4), NULL);
 
     refuse(plan, &args, 2, NULL, MMT_ARGUMENT_EVENTS, "the list of events is null");
     refuse(plan, &args, 1, &none, MMT_ARGUMENT_EVENTS, "event 0 of 1 is null");
     refuse(plan, &args, 0, NULL, MMT_ARGUMENT_A, "A is null");
     refuse(NULL, &args, 0, NULL, MMT_ARGUMENT_PLAN, "needs a plan");
-    if (CHECK(elsewhere))
-        refuse(elsewhere, &args, 0, NULL, MMT_ARGUMENT_PLAN, "for a device of OpenCL");
-    mmt_plan_free(elsewhere);
-    mmt_device_close(other);
+    refuse(elsewhere, &args, 0, NULL, MMT_ARGUMENT_PLAN, "for a device of OpenCL");
 }
 
 static void test_all(void)
 {
-    mmt_plan *one = plan_with("naive"), *several = plan_with("split_naive");
-    if (!one || !several)
-        return;
+    const mmt_problem problem = mmt_gemm_problem(MMT_F32, SIZE, SIZE, SIZE);
+    SCOPED_PLAN *one = plan_by(device, problem, "naive"),
+                *several = plan_by(device, problem, "split_naive");
     for (int i = 0; i < 2; i++) {
         const cl_command_queue_properties properties =
             i ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0;
@@ -202,16 +180,12 @@ static void test_all(void)
     test_nothing_leaks(several);
     test_empty();
     test_refused(one);
-    mmt_plan_free(one);
-    mmt_plan_free(several);
 }
 
 int main(void)
 {
     cl_int code = CL_DEVICE_NOT_FOUND;
-    device = mmt_device_open("opencl:0", &err);
-    if (!device && err.status == MMT_ERROR_NOT_FOUND)
-        SKIP("this machine has no OpenCL device");
+    device = open_device("opencl:0");
     cl_device_id id = mmt_opencl_device_id(device);
     mmt_device_close(device);
     context = clCreateContext(NULL, 1, &id, NULL, NULL, &code);

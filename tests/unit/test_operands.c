@@ -4,10 +4,10 @@
 
 #include <mmtune/opencl.h>
 
+#include "tests/support/device.h"
 #include "tests/support/test.h"
 
 static mmt_device *device;
-static mmt_error err;
 
 enum { SIZE = 40, BYTES = SIZE * SIZE * (int) sizeof(float) };
 
@@ -32,26 +32,15 @@ static void refuse(const mmt_plan *plan, mmt_args args, mmt_argument which,
 static void test_operands(void)
 {
     mmt_problem problem = mmt_gemm_problem(MMT_F32, SIZE, SIZE, SIZE);
-    mmt_plan_options options = mmt_plan_defaults();
-    mmt_args args = mmt_args_defaults(), wrong;
+    mmt_args args = args_of(device, BYTES), wrong;
     cl_context elsewhere = clCreateContext(
         NULL, 1, (cl_device_id[]){ mmt_opencl_device_id(device) }, NULL, NULL, NULL);
     cl_mem foreign = clCreateBuffer(elsewhere, CL_MEM_READ_WRITE, BYTES, NULL, NULL);
 
-    options.configuration = "split_naive";
-    mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
-    options.configuration = "naive";
+    SCOPED_PLAN *plan = plan_by(device, problem, "split_naive");
     problem.bias = MMT_BIAS_M;
-    mmt_plan *biased = mmt_plan_create(device, NULL, &problem, &options, &err);
-    if (!CHECK(plan && biased)) {
-        fprintf(stderr, "%s\n", err.text);
-        return;
-    }
-    const size_t room = mmt_plan_workspace(plan);
-    CHECK_OK(mmt_buffer_create(device, BYTES, &args.a, &err), err);
-    CHECK_OK(mmt_buffer_create(device, BYTES, &args.b, &err), err);
-    CHECK_OK(mmt_buffer_create(device, BYTES, &args.c, &err), err);
-    CHECK_OK(mmt_buffer_create(device, room, &args.workspace, &err), err);
+    SCOPED_PLAN *biased = plan_by(device, problem, "naive");
+    args.workspace = buffer_of(device, mmt_plan_workspace(plan));
     args.bias = args.a, args.bias.offset = BYTES - SIZE * (int) sizeof(float);
     CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
     CHECK_OK(mmt_finish(device, NULL, &err), err);
@@ -83,23 +72,15 @@ static void test_operands(void)
     CHECK_OK(mmt_execute(plan, &wrong, NULL, &err), err);
     CHECK_OK(mmt_finish(device, NULL, &err), err);
 
-    mmt_buffer_free(device, args.a);
-    mmt_buffer_free(device, args.b);
-    mmt_buffer_free(device, args.c);
-    mmt_buffer_free(device, args.workspace);
-    mmt_plan_free(plan);
-    mmt_plan_free(biased);
+    free_args(device, &args);
     clReleaseMemObject(foreign);
     clReleaseContext(elsewhere);
 }
 
 int main(void)
 {
-    device = mmt_device_open("opencl:0", &err);
-    if (!device && err.status == MMT_ERROR_NOT_FOUND)
-        SKIP("this machine has no OpenCL device");
-    if (CHECK(device))
-        test_operands();
+    device = open_device("opencl:0");
+    test_operands();
     mmt_device_close(device);
     return test_end("operands");
 }

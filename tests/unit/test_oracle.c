@@ -3,21 +3,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "tests/support/made.h"
 #include "tests/support/test.h"
 #include "tuner/verify/data.h"
 #include "tuner/verify/oracle.h"
 
-static mmt_problem normal(mmt_problem p)
-{
-    mmt_problem out;
-    mmt_error err = { 0 };
-    CHECK_OK(mmt_problem_normalise(&p, &out, &err), err);
-    return out;
-}
-
 static void test_by_hand(void)
 {
-    mmt_problem p = normal(mmt_gemm_problem(MMT_F32, 2, 2, 3));
+    mmt_problem p = normal_of(mmt_gemm_problem(MMT_F32, 2, 2, 3));
     const float a[] = { 1, 2, 3, 4, 5, 6 }, b[] = { 7, 8, 9, 10, 11, 12 };
     const float c[] = { 1, 2, 3, NAN };
     struct mmt_oracle o = { &p, 1, 0, a, b, NULL, NULL };
@@ -38,7 +31,7 @@ static void test_layouts(void)
 {
     enum { M = 3, N = 4, K = 5, BATCH = 2 };
     double a[200], b[200], x[M * K], y[K * N];
-    mmt_problem plain = normal(mmt_gemm_problem(MMT_F64, M, N, K));
+    mmt_problem plain = normal_of(mmt_gemm_problem(MMT_F64, M, N, K));
     struct mmt_data data = { MMT_F64, 3, 0, 0 };
 
     for (int pair = 0; pair < 4; pair++) {
@@ -46,7 +39,7 @@ static void test_layouts(void)
         p.trans_a = pair >> 1, p.trans_b = pair & 1;
         p.lda = 7, p.ldb = 9, p.ldc = 6, p.batch = BATCH;
         p.stride_a = 50, p.stride_b = 60, p.stride_c = 20;
-        p = normal(p);
+        p = normal_of(p);
         mmt_data_fill(&data, 0, a, 200);
         mmt_data_fill(&data, 1000, b, 200);
         for (int i = 0; i < M * K; i++)
@@ -63,7 +56,7 @@ static void test_layouts(void)
 
 static void test_whole_numbers_wrap(void)
 {
-    mmt_problem p = normal(mmt_gemm_problem(MMT_I32, 1, 1, 2));
+    mmt_problem p = normal_of(mmt_gemm_problem(MMT_I32, 1, 1, 2));
     const int32_t a[] = { INT32_MAX, 65536 }, b[] = { 2, 65536 }, c[] = { 10 };
     struct mmt_oracle o = { &p, 3, -2, a, b, c, NULL };
     struct mmt_answer answer = mmt_oracle_entry(&o, 0, 0, 0);
@@ -76,21 +69,13 @@ static void test_whole_numbers_wrap(void)
 
 /* ---- other types, outputs and epilogues ------------------------------------------ */
 
-static mmt_problem parsed(const char *spelled)
-{
-    mmt_problem p;
-    mmt_error err = { 0 };
-    CHECK_OK(mmt_problem_parse(spelled, &p, &err), err);
-    return p;
-}
-
 /* Element (0, 0) of a product of 1 x 2 and 2 x 2, with C and the bias in C's type. */
 static struct mmt_answer answer_of(const char *spelled, double alpha, double beta)
 {
     static const double a[2] = { 1.5, -2 }, b[4] = { 2, 9, 4, 9 }, c = 3,
                         bias[2] = { 5, 7 };
     unsigned char x[16], y[32], z[8], v[16];
-    mmt_problem p = parsed(spelled);
+    mmt_problem p = problem_of(spelled);
     size_t in = mmt_type_size(p.type), out = mmt_type_size(p.out);
     struct mmt_oracle o = { &p, alpha, beta, x, y, z, v };
 
@@ -156,7 +141,8 @@ static void test_epilogue(void)
  * activation far below 0 nothing may be lost. */
 static void test_exact(void)
 {
-    mmt_problem bf16 = parsed("gemm bf16 nn 1x1x1"), gelu = parsed("gemm f32 nn 1x1x1");
+    mmt_problem bf16 = problem_of("gemm bf16 nn 1x1x1"),
+                gelu = problem_of("gemm f32 nn 1x1x1");
     const uint16_t seven = 0x40e0, thirty_seven = 0x4214; /* in bf16 */
     const float five = 5, minus_one = -1;
     struct mmt_oracle o = { &bf16, 1, 0, &seven, &thirty_seven, .exact = true };
@@ -191,7 +177,7 @@ static void test_tf32(void)
 {
     enum { K = 64 };
     float a[K], b[K], cut[K], rounded[K];
-    mmt_problem p = parsed("gemm tf32 nn 1x1x64");
+    mmt_problem p = problem_of("gemm tf32 nn 1x1x64");
     struct mmt_oracle o = { &p, 1, 0, a, b, NULL, NULL };
     struct mmt_data fine = { MMT_F32, 5, 0, 0 }, coarse = { MMT_TF32, 5, 0, 0 };
 
@@ -216,7 +202,7 @@ static void test_tf32_ties(void)
 {
     const float a[] = { 0x1.002p0f }, b[] = { 3 },
                 x[] = { 3, 0x1.004p0f * 3, 0x1.00cp0f * 3 };
-    mmt_problem p = parsed("gemm tf32 nn 1x1x1");
+    mmt_problem p = problem_of("gemm tf32 nn 1x1x1");
     struct mmt_oracle o = { &p, 1, 0, a, b, NULL, NULL };
     const struct mmt_answer answer = mmt_oracle_entry(&o, 0, 0, 0);
 
@@ -233,7 +219,7 @@ static void test_grids(void)
     double a = 0.1, b = 3;
     int32_t whole[2] = { INT32_MAX, 7 };
 
-    mmt_problem p = normal(mmt_heat2d_problem(MMT_F32, 3, 4));
+    mmt_problem p = normal_of(mmt_heat2d_problem(MMT_F32, 3, 4));
     struct mmt_oracle o = { &p, 0.1, 0, plane, NULL, NULL, NULL };
     CHECK(mmt_oracle_entry(&o, 0, 1, 1).value == 6);
     CHECK(mmt_oracle_entry(&o, 0, 1, 2).value == 7);
@@ -245,18 +231,18 @@ static void test_grids(void)
 
     space[1][1][0] = 1, space[0][1][1] = 2, space[1][2][1] = 4, space[1][1][1] = 100;
     right[13] = 10;
-    p = normal(mmt_jacobi3d_problem(MMT_F32, 3, 3, 3));
+    p = normal_of(mmt_jacobi3d_problem(MMT_F32, 3, 3, 3));
     o = (struct mmt_oracle){ &p, 2, 0.5, space, right, NULL, NULL };
     CHECK(mmt_oracle_entry(&o, 0, 4, 1).value == 2 * (1 + 2 + 4) + 5);
     CHECK(mmt_oracle_entry(&o, 0, 1, 1).value == 2);
     o.beta = 0, o.b = NULL;
     CHECK(mmt_oracle_entry(&o, 0, 4, 1).value == 14);
 
-    p = normal(mmt_axpby_problem(MMT_F64, 1));
+    p = normal_of(mmt_axpby_problem(MMT_F64, 1));
     o = (struct mmt_oracle){ &p, 3, -0.1, &a, &b, NULL, NULL };
     struct mmt_answer sum = mmt_oracle_entry(&o, 0, 0, 0);
     CHECK(fabs((double) sum.value) < 1e-16 && sum.bound > 0 && sum.bound < 1e-15);
-    p = normal(mmt_axpby_problem(MMT_I32, 1));
+    p = normal_of(mmt_axpby_problem(MMT_I32, 1));
     o = (struct mmt_oracle){ &p, 2, 3, whole, whole + 1, NULL, NULL };
     CHECK(mmt_oracle_entry(&o, 0, 0, 0).value == 19);
 }
@@ -266,7 +252,7 @@ static void test_triangle(void)
 {
     const float a[2][3] = { { 1, 2, 3 }, { 4, 5, 6 } },
                 c[2][2] = { { 7, NAN }, { 8, 9 } };
-    mmt_problem p = normal(mmt_syrk_problem(MMT_F32, 2, 3));
+    mmt_problem p = normal_of(mmt_syrk_problem(MMT_F32, 2, 3));
     struct mmt_oracle o = { &p, 2, -1, a, NULL, c, NULL };
     CHECK(mmt_oracle_entry(&o, 0, 0, 0).value == 2 * 14 - 7);
     CHECK(mmt_oracle_entry(&o, 0, 1, 0).value == 2 * 32 - 8);
@@ -280,7 +266,7 @@ static void test_dot(void)
 {
     float a[2][3] = { { 1, 2, 3 }, { 4, 5, 6 } }, b[2][3] = { { 1, 1, 1 }, { 2, 0, -1 } };
     float c[2] = { 10, 20 };
-    mmt_problem p = normal(mmt_dot_problem(MMT_F32, 2, 3));
+    mmt_problem p = normal_of(mmt_dot_problem(MMT_F32, 2, 3));
     struct mmt_oracle o = { &p, 2, 1, a, b, c, NULL };
     CHECK(mmt_oracle_entry(&o, 0, 0, 0).value == 2 * 6 + 10);
     CHECK(mmt_oracle_entry(&o, 0, 1, 0).value == 2 * 2 + 20);
@@ -299,7 +285,7 @@ static void test_bound(void)
     enum { K = 300 };
     float a[K], b[K], nan = NAN;
     int caught = 0, tries = 200;
-    mmt_problem p = normal(mmt_gemm_problem(MMT_F32, 1, 1, K));
+    mmt_problem p = normal_of(mmt_gemm_problem(MMT_F32, 1, 1, K));
     struct mmt_oracle o = { &p, 1, 0, a, b, NULL, NULL };
 
     for (int t = 0; t < tries; t++) {
@@ -382,7 +368,7 @@ static void test_period(void)
     for (int transposed = 0; transposed < 2; transposed++) {
         mmt_problem p = mmt_gemm_problem(MMT_F32, M, M, K);
         p.trans_a = transposed, p.trans_b = transposed;
-        p = normal(p);
+        p = normal_of(p);
         struct mmt_oracle whole = { &p, 1, 0, all, all, NULL, NULL, 0 };
         struct mmt_oracle folded = { &p, 1, 0, one, one, NULL, NULL, PERIOD };
         for (int i = 0; i < M; i++)
@@ -390,7 +376,7 @@ static void test_period(void)
                   mmt_oracle_entry(&folded, 0, i, M - 1 - i).value);
     }
 
-    mmt_problem p = normal(mmt_dot_problem(MMT_F32, M, K));
+    mmt_problem p = normal_of(mmt_dot_problem(MMT_F32, M, K));
     struct mmt_oracle whole = { .problem = &p, .alpha = 1, .a = all, .b = all };
     struct mmt_oracle folded = {
         .problem = &p, .alpha = 1, .a = one, .b = one, .period = PERIOD

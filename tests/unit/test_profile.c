@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "tests/support/full_profile.h"
+#include "tests/support/made.h"
 
 /* Folders that are not absolute are the source's. */
 static const char *data_path(const char *folder, const char *name, char out[1024])
@@ -104,11 +105,10 @@ static void same_model(const struct mmt_model *a, const struct mmt_model *b)
 
 static void test_memory(void)
 {
-    struct mmt_profile *a = full_profile();
+    SCOPED_PROFILE *a = full_profile();
     char *text = print_profile(a);
-    mmt_error err = { 0 };
-    struct mmt_profile *b = mmt_profile_read(text, strlen(text), &err);
-    if (!CHECK(b != NULL))
+    SCOPED_PROFILE *b = mmt_profile_read(text, strlen(text), &err);
+    if (!CHECK_MADE(b))
         return;
     CHECK_EQ_STR(mmt_profile_warnings(b), "");
     CHECK(memcmp(&a->caps, &b->caps, sizeof a->caps) == 0);
@@ -137,8 +137,6 @@ static void test_memory(void)
     CHECK_EQ_STR(again, text);
     free(again);
     free(text);
-    mmt_profile_free(a);
-    mmt_profile_free(b);
 }
 
 /* ---- the vendor's library --------------------------------------------------------- */
@@ -148,7 +146,6 @@ static struct mmt_profile *beside(double first)
 {
     struct mmt_profile *profile = mmt_profile_create();
     struct mmt_entry entry = full_entry(mmt_template_find("naive"), 0);
-    mmt_error err = { 0 };
     entry.yardstick =
         (struct mmt_yardstick){ "cuBLAS 12.8.4", "580.65.06", "", 1, first, 0 };
     profile->caps = full_caps;
@@ -158,7 +155,7 @@ static struct mmt_profile *beside(double first)
 
 static void test_yardstick(void)
 {
-    struct mmt_profile *profile = beside(2);
+    SCOPED_PROFILE *profile = beside(2);
     mmt_problem problem = profile->entries[0].problem, other = problem;
     const struct mmt_yardstick *it = mmt_profile_yardstick(profile, &problem);
     other.m++;
@@ -169,7 +166,6 @@ static void test_yardstick(void)
     profile->entries[0].source[0] = '\0';
     profile->entries[0].yardstick.library[0] = '\0';
     CHECK(!mmt_profile_yardstick(profile, &problem));
-    mmt_profile_free(profile);
 }
 
 /* A warning, if there is one, says that templates have changed. */
@@ -183,24 +179,18 @@ static bool only_changes(const char *warnings)
 
 static void round_trip(const char *path)
 {
-    struct mmt_text before = { 0 }, after = { 0 };
-    mmt_error err = { 0 };
+    SCOPED_TEXT before = { 0 }, after = { 0 };
     char copy[] = "/tmp/mmtune-test-XXXXXX";
     close(mkstemp(copy));
-    struct mmt_profile *profile = mmt_profile_load(path, &err);
-    if (CHECK(profile != NULL)) {
+    SCOPED_PROFILE *profile = mmt_profile_load(path, &err);
+    if (CHECK_MADE(profile)) {
         CHECK(only_changes(mmt_profile_warnings(profile)));
         CHECK_OK(mmt_profile_save(profile, copy, &err), err);
         CHECK_OK(mmt_file_read(path, 1 << 24, &before, &err), err);
         CHECK_OK(mmt_file_read(copy, 1 << 24, &after, &err), err);
         CHECK_EQ_STR(mmt_text_string(&after), mmt_text_string(&before));
-    } else {
-        fprintf(stderr, "    %s\n", err.text);
     }
     unlink(copy);
-    mmt_text_finish(&before);
-    mmt_text_finish(&after);
-    mmt_profile_free(profile);
 }
 
 /* Calls for every .json of a folder; returns how many there were. */
@@ -232,7 +222,7 @@ static void bad_file(const char *name, const char *left, const char *words)
     char path[1024], left_over[32] = "refused";
     mmt_error err = { 0 };
     data_path(bad_folder(), name, path);
-    struct mmt_profile *profile = mmt_profile_load(path, &err);
+    SCOPED_PROFILE *profile = mmt_profile_load(path, &err);
     const char *said = profile ? mmt_profile_warnings(profile) : err.text;
     if (profile)
         snprintf(left_over, sizeof left_over, "%zu+%zu+%zu",
@@ -245,7 +235,6 @@ static void bad_file(const char *name, const char *left, const char *words)
     right &= CHECK(*words ? strstr(said, words) != NULL : only_changes(said));
     if (!right)
         fprintf(stderr, "    %s says: %s\n    should say: %s\n", name, said, words);
-    mmt_profile_free(profile);
 }
 
 static int listed;
@@ -277,17 +266,13 @@ static void count_file(const char *path)
 
 static void refuse_text(const struct mmt_text *text, const char *words)
 {
-    mmt_error err = { 0 };
-    struct mmt_profile *profile = mmt_profile_read(text->data, text->length, &err);
-    CHECK(!profile && err.status == MMT_ERROR_FORMAT);
-    if (!CHECK(strstr(err.text, words)))
-        fprintf(stderr, "    says: %s\n", err.text);
-    mmt_profile_free(profile);
+    CHECK_REFUSED(mmt_profile_read(text->data, text->length, &err), MMT_ERROR_FORMAT,
+                  words);
 }
 
 static void test_large(void)
 {
-    struct mmt_text text = { 0 };
+    SCOPED_TEXT text = { 0 };
     for (int i = 0; i < 1000000; i++)
         mmt_text_add(&text, "[");
     refuse_text(&text, "line 1 is nested more than 16 deep");
@@ -297,24 +282,22 @@ static void test_large(void)
     for (int i = 0; i < 1000001; i++)
         mmt_text_add(&text, ",1");
     refuse_text(&text, "more than 1000000 values");
-    mmt_text_finish(&text);
 }
 
 /* Thousands of entries, all of them wrong: the warnings end somewhere. */
 static void test_many_warnings(void)
 {
-    struct mmt_profile *profile = full_profile();
+    SCOPED_PROFILE *profile = full_profile();
     char *good = print_profile(profile);
-    struct mmt_text text = { 0 };
+    SCOPED_TEXT text = { 0 };
     char *entries = strstr(good, "\"entries\": [") + strlen("\"entries\": [");
     mmt_text_add_bytes(&text, good, entries - good);
     for (int i = 0; i < 20000; i++)
         mmt_text_add(&text, "{\"problem\": 7},");
     mmt_text_add(&text, entries);
 
-    mmt_error err = { 0 };
-    struct mmt_profile *read = mmt_profile_read(text.data, text.length, &err);
-    if (CHECK(read != NULL)) {
+    SCOPED_PROFILE *read = mmt_profile_read(text.data, text.length, &err);
+    if (CHECK_MADE(read)) {
         CHECK_EQ_INT(read->num_entries, profile->num_entries);
         CHECK(strlen(mmt_profile_warnings(read)) < 80 * 1024);
         CHECK(strstr(mmt_profile_warnings(read), "entries[0] is left out: "
@@ -323,9 +306,6 @@ static void test_many_warnings(void)
         CHECK(
             strstr(mmt_profile_warnings(read), "more was left out than is listed here"));
     }
-    mmt_profile_free(read);
-    mmt_profile_free(profile);
-    mmt_text_finish(&text);
     free(good);
 }
 
@@ -333,14 +313,11 @@ static void test_many_warnings(void)
 
 static void refuse_writing(double median, double gflops, const char *words)
 {
-    struct mmt_profile *profile = full_profile();
-    struct mmt_text text = { 0 };
-    mmt_error err = { 0 };
+    SCOPED_PROFILE *profile = full_profile();
+    SCOPED_TEXT text = { 0 };
     profile->entries[1].time.median = median;
     profile->entries[1].gflops = gflops;
     CHECK_FAILS(mmt_profile_print(profile, &text, &err), err, MMT_ERROR_ARGUMENT, words);
-    mmt_text_finish(&text);
-    mmt_profile_free(profile);
 }
 
 static void test_writing(void)
@@ -349,46 +326,38 @@ static void test_writing(void)
     refuse_writing(0, 1, "entries[1].time.median_us is 0; it must be a number above 0");
     refuse_writing(1, INFINITY, "entries[1].gflops is inf");
 
-    struct mmt_profile *profile = full_profile();
-    mmt_error err = { 0 };
-    profile->entries[0].config.values[0] = 12345;
-    CHECK_FAILS(mmt_profile_save(profile, "/tmp/never-written.json", &err), err,
+    SCOPED_PROFILE *profile = full_profile(), *wrong = full_profile();
+    wrong->entries[0].config.values[0] = 12345;
+    CHECK_FAILS(mmt_profile_save(wrong, "/tmp/never-written.json", &err), err,
                 MMT_ERROR_ARGUMENT, "is 12345, which is none of its values");
-    mmt_profile_free(profile);
 
-    profile = full_profile();
     CHECK_FAILS(mmt_profile_save(profile, "/proc/none/profile.json", &err), err,
                 MMT_ERROR_NOT_FOUND, "/proc/none");
     strcpy(profile->caps.name, "Caf\xe9");
     char *text = print_profile(profile);
     CHECK(strstr(text, "\"name\": \"Caf?\""));
     free(text);
-    mmt_profile_free(profile);
 }
 
 /* ---- files, names, owners -------------------------------------------------------- */
 
 static void test_files(void)
 {
-    mmt_error err = { 0 };
-    CHECK(!mmt_profile_load("/nowhere/p.json", &err));
-    CHECK(err.status == MMT_ERROR_NOT_FOUND);
-    CHECK(strstr(err.text, "/nowhere/p.json") && strstr(err.text, "No such file"));
-    CHECK(!mmt_profile_load("/tmp", &err));
-    CHECK(err.status == MMT_ERROR_IO && strstr(err.text, "Is a directory"));
-    CHECK(!mmt_profile_load(NULL, &err));
-    CHECK(err.status == MMT_ERROR_ARGUMENT);
+    CHECK_REFUSED(mmt_profile_load("/nowhere/p.json", &err), MMT_ERROR_NOT_FOUND,
+                  "No such file");
+    CHECK(strstr(err.text, "/nowhere/p.json"));
+    CHECK_REFUSED(mmt_profile_load("/tmp", &err), MMT_ERROR_IO, "Is a directory");
+    CHECK_REFUSED(mmt_profile_load(NULL, &err), MMT_ERROR_ARGUMENT, "");
     mmt_profile_free(NULL);
 }
 
 static void check_path(const char *name, const char *wanted)
 {
     struct mmt_caps caps = { .backend = "opencl" };
-    struct mmt_text path = { 0 };
+    SCOPED_TEXT path = { 0 };
     snprintf(caps.name, sizeof caps.name, "%s", name);
     mmt_profile_path(&caps, &path);
     CHECK_EQ_STR(mmt_text_string(&path), wanted);
-    mmt_text_finish(&path);
 }
 
 static void test_path(void)
@@ -402,7 +371,7 @@ static void test_path(void)
 static void test_foreign(void)
 {
     char buffer[512];
-    struct mmt_profile *profile = full_profile();
+    SCOPED_PROFILE *profile = full_profile();
     struct mmt_caps caps = profile->caps;
     strcpy(caps.driver, "999.1");
     CHECK(!mmt_profile_foreign(profile, &caps, buffer));
@@ -425,26 +394,22 @@ static void test_foreign(void)
         "one is 'Another'");
     strcpy(profile->citation, "A paper");
     CHECK(strstr(mmt_profile_foreign(profile, &caps, buffer), "published figures"));
-    mmt_profile_free(profile);
 }
 
 /* A profile that says the times of another source: told, and left in. */
 static void test_changed(void)
 {
-    struct mmt_profile *profile = full_profile();
+    SCOPED_PROFILE *profile = full_profile();
     strcpy(profile->entries[0].template_hash, "0123");
     char *text = print_profile(profile);
-    mmt_error err = { 0 };
-    struct mmt_profile *read = mmt_profile_read(text, strlen(text), &err);
+    SCOPED_PROFILE *read = mmt_profile_read(text, strlen(text), &err);
     char words[128];
     snprintf(words, sizeof words, "1 entry is of templates that have changed since (%s)",
              profile->entries[0].config.template->name);
-    if (CHECK(read != NULL)) {
+    if (CHECK_MADE(read)) {
         CHECK(strstr(mmt_profile_warnings(read), words));
         CHECK_EQ_INT(read->num_entries, profile->num_entries);
     }
-    mmt_profile_free(read);
-    mmt_profile_free(profile);
     free(text);
 }
 
@@ -490,17 +455,14 @@ static void test_copies(void)
 /* The papers' configurations are ours. */
 static void check_paper(const char *path)
 {
-    mmt_error err = { 0 };
-    struct mmt_profile *profile = mmt_profile_load(path, &err);
-    if (!CHECK(profile != NULL))
+    SCOPED_PROFILE *profile = mmt_profile_load(path, &err);
+    if (!CHECK_MADE(profile))
         return;
     CHECK(profile->num_published > 0 && profile->num_entries == 0);
     for (size_t i = 0; i < profile->num_published; i++) {
-        struct mmt_config config;
-        CHECK_OK(mmt_config_parse(profile->published[i].knobs, &config, &err), err);
+        config_of(profile->published[i].knobs);
         CHECK(!profile->published[i].suspect || *profile->published[i].note);
     }
-    mmt_profile_free(profile);
     round_trip(path);
 }
 

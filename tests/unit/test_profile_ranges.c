@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "tests/support/full_profile.h"
+#include "tests/support/made.h"
 
 static bool close_to(double a, double b)
 {
@@ -12,7 +13,6 @@ static bool close_to(double a, double b)
 static void check_left_out(const struct mmt_range *range, const char *words)
 {
     struct mmt_profile *written = mmt_profile_create();
-    mmt_error err = { 0 };
     written->caps = full_caps;
     CHECK_OK(mmt_profile_add_range(written, range, &err), err);
     char *text = print_profile(written);
@@ -56,7 +56,6 @@ static void test_changed_range(void)
 {
     struct mmt_profile *profile = mmt_profile_create();
     struct mmt_range range = full_range(2);
-    mmt_error err = { 0 };
     char words[200];
     profile->caps = full_caps;
     strcpy(range.segments[1].template_hash, "0");
@@ -73,9 +72,7 @@ static void test_changed_range(void)
 
 static void check_segment(const struct mmt_range *range, const char *problem, int wanted)
 {
-    mmt_problem parsed;
-    mmt_error err;
-    CHECK_OK(mmt_problem_parse(problem, &parsed, &err), err);
+    mmt_problem parsed = problem_of(problem);
     CHECK_EQ_INT(mmt_range_find(range, &parsed), wanted);
 }
 

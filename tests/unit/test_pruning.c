@@ -7,6 +7,8 @@
 
 #include "costmodel/costmodel.h"
 #include "runtime/runtime.h"
+#include "tests/support/folder.h"
+#include "tests/support/made.h"
 #include "tests/support/test.h"
 #include "tests/support/synthetic_device.h"
 #include "tuner/model/pruning.h"
@@ -15,24 +17,16 @@
 
 enum { CANDIDATES = 120 };
 
-static char path[256];
+static const char *path;
 
 static struct mmt_caps gpu(void)
 {
-    struct mmt_caps caps = synthetic_gpu();
+    struct mmt_caps caps = gpu_caps();
     strcpy(caps.backend, "null");
     strcpy(caps.name, "Testing");
     strcpy(caps.architecture, "sm_90");
     strcpy(caps.compiler, "none");
     return caps;
-}
-
-static mmt_problem product(int64_t m, int64_t n, int64_t k)
-{
-    mmt_problem problem = mmt_gemm_problem(MMT_F32, m, n, k), normal;
-    mmt_error err;
-    CHECK_OK(mmt_problem_normalise(&problem, &normal, &err), err);
-    return normal;
 }
 
 static double uniform(void)
@@ -59,7 +53,6 @@ static struct mmt_config any_config(const mmt_problem *problem,
 static struct mmt_journal *make_journal(struct mmt_profile *profile,
                                         const mmt_problem *problem, bool telling)
 {
-    mmt_error err;
     struct mmt_journal *journal = mmt_journal_open(path, &profile->caps, true, &err);
     if (!CHECK(journal != NULL))
         exit(test_end("pruning"));
@@ -85,7 +78,7 @@ static double limit_of(const struct mmt_journal *journal,
 
 static void test_earned(void)
 {
-    struct mmt_profile *profile = mmt_profile_create();
+    SCOPED_PROFILE *profile = mmt_profile_create();
     mmt_problem problem = product(4096, 4096, 4096), other = product(512, 512, 512);
     profile->caps = gpu();
     struct mmt_journal *journal = make_journal(profile, &problem, true);
@@ -108,12 +101,11 @@ static void test_earned(void)
     CHECK(
         isinf(mmt_pruning_limit(journal, profile, &problem, mmt_template_find("tiled"))));
     mmt_journal_close(journal);
-    mmt_profile_free(profile);
 }
 
 static void test_not_earned(void)
 {
-    struct mmt_profile *profile = mmt_profile_create();
+    SCOPED_PROFILE *profile = mmt_profile_create();
     mmt_problem problem = product(4096, 4096, 4096);
     profile->caps = gpu();
     struct mmt_journal *journal = make_journal(profile, &problem, false);
@@ -121,15 +113,12 @@ static void test_not_earned(void)
         CHECK(profile->pruning->correlation >= 0 && profile->pruning->correlation < 0.4);
     CHECK(isinf(limit_of(journal, profile, &problem)));
     mmt_journal_close(journal);
-    mmt_profile_free(profile);
 }
 
 static double estimate(const char *name, const mmt_problem *problem)
 {
     struct mmt_caps caps = gpu();
-    struct mmt_config config;
-    mmt_error err;
-    CHECK_OK(mmt_config_parse(name, &config, &err), err);
+    struct mmt_config config = config_of(name);
     CHECK(!mmt_config_check_problem(&config, problem, &caps));
     return mmt_cost_estimate(&config, problem, &caps);
 }
@@ -152,7 +141,6 @@ static struct mmt_config untuned(const mmt_problem *problem, size_t max_workspac
 {
     struct mmt_caps caps = gpu();
     struct mmt_selection selection = { 0 };
-    mmt_error err;
     const struct mmt_terms terms = { .max_workspace = max_workspace };
     CHECK_OK(mmt_select(NULL, problem, &caps, &terms, &selection, &err), err);
     CHECK(selection.why == MMT_SELECTION_LAW);
@@ -173,10 +161,8 @@ static void test_packed(void)
     double estimates[2];
     for (int i = 0; i < 2; i++) {
         char name[160];
-        struct mmt_config config;
-        mmt_error err;
         snprintf(name, sizeof name, "%s %s", common, tiles[i]);
-        CHECK_OK(mmt_config_parse(name, &config, &err), err);
+        struct mmt_config config = config_of(name);
         CHECK(!mmt_config_check_problem(&config, &odd, &caps));
         estimates[i] = mmt_cost_estimate(&config, &odd, &caps);
     }
@@ -218,7 +204,7 @@ static bool is_same_text(const struct mmt_run *run, const mmt_problem *a,
  * order of what the law expects there, whatever it took. */
 static void test_ready(void)
 {
-    struct mmt_profile *profile = mmt_profile_create();
+    SCOPED_PROFILE *profile = mmt_profile_create();
     mmt_problem before = product(4096, 4096, 4096), now = product(4096, 2048, 4096);
     mmt_problem other = now;
     other.type = other.out = MMT_I32;
@@ -255,24 +241,17 @@ static void test_ready(void)
     CHECK_EQ_INT(mmt_tune_list_ready(&run, &now, ready, 1), 1);
     free(run.built.list);
     mmt_journal_close(journal);
-    mmt_profile_free(profile);
 }
 
 int main(void)
 {
-    char folder[] = "/tmp/mmtune-test-guide-XXXXXX";
-    if (!mkdtemp(folder))
-        return 77;
-    snprintf(path, sizeof path, "%s/p.json", folder);
+    make_folder();
+    path = in_folder("p.json");
     test_sense();
     test_packed();
     test_untuned();
     test_earned();
     test_not_earned();
     test_ready();
-    char journal[300];
-    snprintf(journal, sizeof journal, "%s.journal", path);
-    unlink(journal);
-    rmdir(folder);
     return test_end("pruning");
 }

@@ -12,7 +12,6 @@
 static void check_range(const char *text, int64_t m, int64_t m_to, int64_t batch)
 {
     struct mmt_shape shape = { 0 };
-    mmt_error err = { 0 };
     CHECK_OK(mmt_option_range(text, MMT_GEMM, &shape, &err), err);
     CHECK(shape.m == m && shape.m_to == m_to && shape.n == 30 && shape.k == 20);
     CHECK_EQ_INT(shape.batch, batch);
@@ -21,14 +20,12 @@ static void check_range(const char *text, int64_t m, int64_t m_to, int64_t batch
 static void check_wrong(const char *text, mmt_op op, const char *words)
 {
     struct mmt_shape shape;
-    mmt_error err;
     CHECK_FAILS(mmt_option_range(text, op, &shape, &err), err, MMT_ERROR_ARGUMENT, words);
 }
 
 static void test_spelling(void)
 {
     struct mmt_shape shape;
-    mmt_error err;
     check_range("1-8192x30x20", 1, 8192, 1);
     check_range("7-8X30X20x4", 7, 8, 4);
     check_range("7x30x20", 7, 0, 1);

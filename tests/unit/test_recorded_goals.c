@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include "tests/support/synthetic_device.h"
+#include "tests/support/folder.h"
+#include "tests/support/made.h"
 #include "tests/support/test.h"
 #include "tuner/tune/goals.h"
 #include "tuner/tune/phases.h"
@@ -11,15 +13,13 @@
 #include "tuner/tune/roofline.h"
 #include "tuner/tune/tune.h"
 
-static char folder[] = "/tmp/mmtune-recorded-XXXXXX";
-static char path[64];
+static const char *path;
 
 /* Adds a line of so many calls of so many seconds each; 0: nobody timed them. */
 static void record(const char *problem, enum mmt_client client, int64_t calls,
                    double each)
 {
     struct mmt_recorded it = { .call.client = client, .library = "cuBLAS 13.1.0" };
-    mmt_error err = { 0 };
     CHECK_OK(mmt_problem_parse(problem, &it.call.problem, &err), err);
     it.fates[MMT_FATE_RECORDED] = calls;
     it.timed = each > 0 ? 2 : 0;
@@ -32,7 +32,6 @@ static struct mmt_run *plan(double seconds, int64_t candidates)
 {
     static const struct mmt_roofline measured = { .bandwidth = 4e12 };
     static struct mmt_run run;
-    mmt_error err = { 0 };
     mmt_tune_finish(&run);
     run = (struct mmt_run){
         .options = { .epilogue = MMT_EPILOGUE_NONE,
@@ -40,7 +39,7 @@ static struct mmt_run *plan(double seconds, int64_t candidates)
                      .recording = path,
                      .quiet = true,
                      .budget = { .seconds = seconds, .candidates = candidates } },
-        .device.caps = synthetic_gpu(),
+        .device.caps = gpu_caps(),
     };
     run.device.caps.f64 = true;
     mmt_tune_set_roofline(&run, &measured);
@@ -51,9 +50,7 @@ static struct mmt_run *plan(double seconds, int64_t candidates)
 
 static bool is_goal(const struct mmt_run *run, int at, const char *problem)
 {
-    mmt_problem wanted;
-    mmt_error err = { 0 };
-    CHECK_OK(mmt_problem_parse(problem, &wanted, &err), err);
+    mmt_problem wanted = problem_of(problem);
     return at < run->goals.count && mmt_problem_equal(&run->goals.list[at], &wanted);
 }
 
@@ -90,7 +87,7 @@ static void test_order(void)
 /* What the law expects of ours, in seconds. */
 static double expect(const char *problem)
 {
-    const struct mmt_caps caps = synthetic_gpu();
+    const struct mmt_caps caps = gpu_caps();
     mmt_problem parsed;
     struct mmt_selection now;
     mmt_error err = { 0 };
@@ -163,19 +160,6 @@ static void test_ranges(void)
 }
 
 /* A card whose tensor cores emulate f32. */
-static struct mmt_caps hopper(void)
-{
-    struct mmt_caps caps = synthetic_gpu();
-    strcpy(caps.architecture, "sm_90a");
-    caps.dialect = MMT_CUDA_CXX;
-    caps.kind = MMT_GPU;
-    caps.sm = 90;
-    caps.shared = 227 << 10;
-    caps.shared_per_sm = 228 << 10;
-    caps.memory = 141000000000;
-    return caps;
-}
-
 static struct mmt_config emulation(const mmt_problem *problem,
                                    const struct mmt_caps *caps)
 {
@@ -194,10 +178,10 @@ static struct mmt_config emulation(const mmt_problem *problem,
 /* What emulates f32 is no candidate of a strict goal, whatever else is. */
 static void test_strict(void)
 {
-    const struct mmt_caps caps = hopper();
-    mmt_problem problem = synthetic_shape(4096, 4096, 4096);
+    const struct mmt_caps caps = hopper_caps(132);
+    mmt_problem problem = product(4096, 4096, 4096);
     const struct mmt_config emulates = emulation(&problem, &caps),
-                            plain = synthetic_config("naive");
+                            plain = config_of("naive");
     struct mmt_run run = { .strict = true };
     CHECK(!mmt_tune_allows(&run, &problem, &emulates));
     CHECK(mmt_tune_allows(&run, &problem, &plain));
@@ -211,14 +195,13 @@ static void test_strict(void)
 /* A slower strict winner leaves callers of this library what they have. */
 static void test_would_slow(void)
 {
-    struct mmt_run run = { .strict = true, .device.caps = hopper() };
-    struct mmt_record winner = { .problem = synthetic_shape(4096, 4096, 4096),
-                                 .config = synthetic_config("naive"),
+    struct mmt_run run = { .strict = true, .device.caps = hopper_caps(132) };
+    struct mmt_record winner = { .problem = product(4096, 4096, 4096),
+                                 .config = config_of("naive"),
                                  .result.time.median = 2e-3 };
     struct mmt_entry entry = { .problem = winner.problem,
                                .config = emulation(&winner.problem, &run.device.caps),
                                .time.median = 1e-3 };
-    mmt_error err = { 0 };
     run.files.profile = run.files.layers = mmt_profile_create();
     CHECK_OK(mmt_profile_replace_entry(run.files.profile, &entry, &err), err);
     CHECK(mmt_tune_would_slow(&run, &winner));
@@ -238,7 +221,6 @@ static void test_would_slow(void)
 static void test_no_range(void)
 {
     char problem[128];
-    mmt_error err = { 0 };
     truncate(path, 0);
     for (int m = 1000; m < 1006; m++) {
         snprintf(problem, sizeof problem, "gemm f32 nn %dx512x256", m);
@@ -258,7 +240,6 @@ static void test_no_range(void)
 static void test_refused(void)
 {
     struct mmt_run run = { .options = { .recorded = true, .recording = path } };
-    mmt_error err = { 0 };
     truncate(path, 0);
     CHECK_FAILS(mmt_tune_set_goals(&run, &err), err, MMT_ERROR_NOT_FOUND,
                 "has no calls in it");
@@ -271,8 +252,8 @@ static void test_refused(void)
 
 int main(void)
 {
-    CHECK(mkdtemp(folder) != NULL);
-    snprintf(path, sizeof path, "%s/calls", folder);
+    make_folder();
+    path = in_folder("calls");
     fclose(fopen(path, "w"));
     test_order();
     test_room();
@@ -282,7 +263,5 @@ int main(void)
     test_would_slow();
     test_no_range();
     test_refused();
-    unlink(path);
-    rmdir(folder);
     return test_end("recorded goals");
 }

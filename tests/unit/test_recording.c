@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "recording/building.h"
 #include "recording/recording.h"
+#include "tests/support/folder.h"
 #include "tests/support/test.h"
 
 static bool patient; /* waits for a lock, however long it is held */
@@ -20,14 +21,12 @@ int flock(int fd, int operation)
     return (int) syscall(SYS_flock, fd, patient ? operation & ~LOCK_NB : operation);
 }
 
-static char folder[] = "/tmp/mmtune-recording-XXXXXX";
 static char path[256];
 
 static struct mmt_recorded sample(int m)
 {
     struct mmt_recorded it = { .library = "cuBLAS 13.1.0", .run = "7" };
     mmt_problem asked = mmt_gemm_problem(MMT_BF16, m, 4096, 1024);
-    mmt_error err = { 0 };
     asked.trans_b = MMT_T;
     asked.ldb = 1100;
     asked.batch = 3;
@@ -45,7 +44,6 @@ static struct mmt_recorded sample(int m)
 
 static void append(const struct mmt_recorded *it)
 {
-    mmt_error err = { 0 };
     CHECK_OK(mmt_recording_append(path, it, 1, &err), err);
 }
 
@@ -53,14 +51,12 @@ static void append(const struct mmt_recorded *it)
 static struct mmt_recording read_back(bool by_run)
 {
     struct mmt_recording out;
-    mmt_error err = { 0 };
     CHECK_OK(mmt_recording_read(path, by_run, &out, &err), err);
     return out;
 }
 
 static void write_text(const char *text)
 {
-    mmt_error err = { 0 };
     CHECK_OK(mmt_file_replace(path, text, strlen(text), &err), err);
 }
 
@@ -257,7 +253,7 @@ static void test_refusals(void)
 
 static void test_path(void)
 {
-    struct mmt_text text = { 0 };
+    SCOPED_TEXT text = { 0 };
     setenv("XDG_STATE_HOME", "/state", 1);
     mmt_recording_path("cuda-card", &text);
     CHECK_EQ_STR(mmt_text_string(&text), "/state/mmtune/cuda-card.jsonl");
@@ -266,7 +262,6 @@ static void test_path(void)
     setenv("HOME", "/home/me", 1);
     mmt_recording_path("cuda-card", &text);
     CHECK_EQ_STR(mmt_text_string(&text), "/home/me/.local/state/mmtune/cuda-card.jsonl");
-    mmt_text_finish(&text);
 }
 
 /* ---- several processes --------------------------------------------------------------
@@ -276,7 +271,6 @@ enum { PROCESSES = 4, TURNS = 200 };
 
 static void append_many(int process)
 {
-    mmt_error err = { 0 };
     for (int i = 0; i < TURNS; i++) {
         struct mmt_recorded list[3] = { sample(1), sample(2), sample(3) };
         if (mmt_recording_append(path, list, 3, &err)) {
@@ -306,7 +300,6 @@ static void check_all_there(void)
 
 static void test_processes(bool prune)
 {
-    mmt_error err = { 0 };
     struct mmt_recorded none = sample(1);
     none.fates[MMT_FATE_RECORDED] = none.timed = 0;
     append(&none);
@@ -330,7 +323,6 @@ static void test_prune(void)
     struct mmt_recorded small = sample(1), large = sample(2000);
     double least = 0.5;
     struct stat before, after;
-    mmt_error err = { 0 };
     large.seconds = 1;
     for (int i = 0; i < 10; i++) {
         append(&small);
@@ -350,7 +342,6 @@ static void test_prune(void)
 static void test_compact(void)
 {
     struct mmt_recorded it = sample(1);
-    mmt_error err = { 0 };
     struct stat before, after;
     for (int i = 0; i < 100; i++) {
         snprintf(it.run, sizeof it.run, "%d", i % 2);
@@ -382,7 +373,6 @@ static void test_later(void)
         "\"joules\":4.5}\n";
     struct mmt_recorded it = sample(8);
     struct mmt_text text = { 0 };
-    mmt_error err = { 0 };
     write_text(later);
     append(&it);
     append(&it);
@@ -428,7 +418,6 @@ static void test_many(void)
     enum { KINDS = 100000, AT_ONCE = 1000 };
     static struct mmt_recorded list[AT_ONCE];
     struct mmt_recording sums = { 0 };
-    mmt_error err = { 0 };
     for (int i = 0; i < 2 * KINDS; i += AT_ONCE) {
         for (int j = 0; j < AT_ONCE; j++)
             list[j] = sample((i + j) % KINDS + 1);
@@ -453,7 +442,6 @@ static void test_many(void)
 static void test_held(void)
 {
     const struct mmt_recorded it = sample(1);
-    mmt_error err = { 0 };
     int fd;
     append(&it);
     CHECK_OK(mmt_file_open_log(path, &fd, &err), err);
@@ -468,8 +456,7 @@ static void test_held(void)
 
 int main(void)
 {
-    if (!mkdtemp(folder))
-        return 1;
+    make_folder();
     snprintf(path, sizeof path, "%s/deep/cuda-card.jsonl", folder);
     test_round_trip();
     test_building();

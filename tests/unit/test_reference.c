@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/clock.h"
+#include "tests/support/made.h"
 #include "tests/support/test.h"
 #include "tuner/bench/reference.h"
 #include "tuner/verify/session_internal.h"
@@ -24,7 +25,7 @@ static mmt_device *open_device(void)
     mmt_error err = { 0 };
     mmt_device *device = mmt_device_open("null:", &err);
 
-    if (!CHECK_OK(device ? MMT_OK : err.status, err))
+    if (!CHECK_MADE(device))
         exit(test_end("reference"));
     backend = *device->backend;
     backend.name = "cuda";
@@ -54,7 +55,6 @@ static void check_way(void *self, struct mmt_session *session, int way)
     const mmt_problem *p = &session->problem;
     size_t size = (size_t) mmt_problem_extent_c(p) * mmt_type_size(p->out);
     unsigned char *c = malloc(size);
-    mmt_error err = { 0 };
     double seconds = 0;
 
     memset(c, 0xff, size);
@@ -75,7 +75,7 @@ static void check_problem(mmt_device *device, void *self, const mmt_problem *pro
     mmt_error err = { 0 };
     struct mmt_session *session = mmt_session_create(device, problem, 7, &err);
 
-    if (!CHECK_OK(session ? MMT_OK : err.status, err))
+    if (!CHECK_MADE(session))
         return;
     CHECK(cublas->refuse(self, &session->problem) == NULL);
     if (CHECK_OK(cublas->prepare(self, session, INFINITY, &err), err)) {
@@ -128,9 +128,7 @@ static void check_all(mmt_device *device, void *self)
 
 static void check_refused(void *self, const char *spelled, const char *words)
 {
-    mmt_problem p;
-    mmt_error err = { 0 };
-    CHECK_OK(mmt_problem_parse(spelled, &p, &err), err);
+    mmt_problem p = problem_of(spelled);
     const char *why = mmt_reference_cublas.refuse(self, &p);
     CHECK(why && strstr(why, words));
 }
@@ -152,7 +150,7 @@ int main(void)
     fake_seconds = driver ? dlsym(driver, "fake_seconds") : NULL;
     if (!CHECK(fake_seconds))
         return test_end("reference");
-    mmt_device *device = open_device();
+    SCOPED_DEVICE *device = open_device();
     struct mmt_text text = { 0 };
 
     if (CHECK_OK(mmt_reference_cublas.open(device, &self, &err), err)) {
@@ -170,6 +168,5 @@ int main(void)
     CHECK(mmt_reference_find("cublas", &err) == &mmt_reference_cublas);
     CHECK(!mmt_reference_find("mkl", &err));
     CHECK(strstr(err.text, "'mkl'") && strstr(err.text, "openblas"));
-    mmt_device_close(device);
     return test_end("reference");
 }

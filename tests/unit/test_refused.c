@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include "runtime/runtime.h"
-#include "tests/support/test.h"
-
-static char folder[] = "/tmp/mmtune-refused-XXXXXX";
+#include "tests/support/device.h"
+#include "tests/support/entries.h"
+#include "tests/support/folder.h"
 
 /* ---- a driver that refuses ------------------------------------------------------- */
 
@@ -44,12 +44,7 @@ static mmt_status load(mmt_device *device, const struct mmt_binary *binary,
 static mmt_device *open_refusing(const char *unless, const char *with, int most,
                                  mmt_status status)
 {
-    mmt_error err;
-    mmt_device *device = mmt_device_open("null", &err);
-    if (!device) {
-        fprintf(stderr, "%s\n", err.text);
-        exit(1);
-    }
+    mmt_device *device = open_device("null");
     driver.unless = unless, driver.with = with;
     driver.most = most, driver.status = status, driver.asked = 0;
     refusing = mmt_backend_null;
@@ -71,9 +66,8 @@ static const mmt_problem *square(void)
 static void make_plan(mmt_device *device, const mmt_profile *profile, char config[512],
                       char said[1024])
 {
-    struct mmt_text text = { 0 };
-    mmt_error err = { 0 };
-    mmt_plan *plan = mmt_plan_create(device, profile, square(), NULL, &err);
+    SCOPED_TEXT text = { 0 };
+    SCOPED_PLAN *plan = mmt_plan_create(device, profile, square(), NULL, &err);
 
     config[0] = said[0] = '\0';
     if (plan) {
@@ -83,8 +77,6 @@ static void make_plan(mmt_device *device, const mmt_profile *profile, char confi
     } else {
         fprintf(stderr, "%s\n", err.text);
     }
-    mmt_text_finish(&text);
-    mmt_plan_free(plan);
 }
 
 static void test_next_default(void)
@@ -114,30 +106,24 @@ static void test_at_last_naive(void)
     char config[512], said[1024];
 
     for (int i = 0; i < 3; i++) {
-        mmt_device *device = open_refusing("\"naive.cl\"", NULL, 100, all[i]);
+        SCOPED_DEVICE *device = open_refusing("\"naive.cl\"", NULL, 100, all[i]);
         make_plan(device, NULL, config, said);
         CHECK(!strncmp(config, "naive ", 6));
         CHECK(strstr(said, "in place of kernels that the driver refuses: "));
-        mmt_device_close(device);
     }
 }
 
 static void add(mmt_profile *profile, int64_t size, const char *config)
 {
-    const mmt_problem given = mmt_gemm_problem(MMT_F32, size, size, size);
-    struct mmt_entry entry = { .time = { .median = 1e-3, .samples = 5 } };
-    mmt_error err;
-
-    CHECK_OK(mmt_problem_normalise(&given, &entry.problem, &err), err);
-    CHECK_OK(mmt_config_parse(config, &entry.config, &err), err);
-    CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
+    add_entry(profile, product(size, size, size), config, 1e-3);
 }
 
 static void test_next_of_profile(void)
 {
     char config[512], said[1024];
-    mmt_device *device = open_refusing(NULL, "#define BLOCK_M 16", 100, MMT_ERROR_DEVICE);
-    mmt_profile *profile = mmt_profile_create();
+    SCOPED_DEVICE *device =
+        open_refusing(NULL, "#define BLOCK_M 16", 100, MMT_ERROR_DEVICE);
+    SCOPED_PROFILE *profile = mmt_profile_create();
 
     device->caps.kind = MMT_CPU; /* where the nearest entry counts */
     profile->caps = device->caps;
@@ -147,27 +133,23 @@ static void test_next_of_profile(void)
     make_plan(device, profile, config, said);
     CHECK(strstr(config, "BLOCK_M=32"));
     CHECK(strstr(said, "510x510x510") && strstr(said, "BLOCK_M=16 BLOCK_N=8: too much"));
-    mmt_profile_free(profile);
-    mmt_device_close(device);
 }
 
 /* The error is of the one that was tried first. */
 static void test_nothing_left(void)
 {
-    mmt_device *device = open_refusing(NULL, NULL, 2, MMT_ERROR_DEVICE);
+    SCOPED_DEVICE *device = open_refusing(NULL, NULL, 2, MMT_ERROR_DEVICE);
     char other[512], said[1024];
-    mmt_error err = { 0 };
 
     make_plan(device, NULL, other, said);
     mmt_device_close(device);
     device = open_refusing(NULL, NULL, 1000, MMT_ERROR_DEVICE);
-    CHECK(!mmt_plan_create(device, NULL, square(), NULL, &err));
-    CHECK(err.status == MMT_ERROR_DEVICE && err.native == -5);
-    CHECK(strstr(err.text, "TILE_M=") && strstr(err.text, ": too much for this driver"));
+    CHECK_REFUSED(mmt_plan_create(device, NULL, square(), NULL, &err), MMT_ERROR_DEVICE,
+                  ": too much for this driver");
+    CHECK(err.native == -5 && strstr(err.text, "TILE_M="));
     CHECK(driver.asked > 2);
     err.text[strcspn(err.text, ":")] = '\0';
     CHECK(strstr(said, err.text));
-    mmt_device_close(device);
 }
 
 /* What the caller named is not replaced, nor what failed for another reason. */
@@ -175,17 +157,17 @@ static void test_not_replaced(void)
 {
     mmt_plan_options options = mmt_plan_defaults();
     mmt_device *device = open_refusing(NULL, NULL, 1000, MMT_ERROR_COMPILE);
-    mmt_error err = { 0 };
 
     options.configuration = "tiled TILE=32";
-    CHECK(!mmt_plan_create(device, NULL, square(), &options, &err));
-    CHECK(err.status == MMT_ERROR_COMPILE && !strncmp(err.text, "too much", 8));
+    CHECK_REFUSED(mmt_plan_create(device, NULL, square(), &options, &err),
+                  MMT_ERROR_COMPILE, "too much");
+    CHECK(!strncmp(err.text, "too much", 8));
     mmt_device_close(device);
 
     device = open_refusing(NULL, NULL, 1000, MMT_ERROR_MEMORY);
-    CHECK(!mmt_plan_create(device, NULL, square(), NULL, &err));
-    CHECK(err.status == MMT_ERROR_MEMORY && driver.asked <= 2);
-    CHECK(strstr(err.text, "TILE_M=") && strstr(err.text, ": too much for this driver"));
+    CHECK_REFUSED(mmt_plan_create(device, NULL, square(), NULL, &err), MMT_ERROR_MEMORY,
+                  ": too much for this driver");
+    CHECK(driver.asked <= 2 && strstr(err.text, "TILE_M="));
     mmt_device_close(device);
 }
 
@@ -201,24 +183,21 @@ static void listen(void *context, const char *text)
 static void plan_and_listen(int most, struct mmt_text *heard)
 {
     char config[512], said[1024];
-    mmt_device *device = open_refusing(NULL, NULL, most, MMT_ERROR_COMPILE);
+    SCOPED_DEVICE *device = open_refusing(NULL, NULL, most, MMT_ERROR_COMPILE);
 
     mmt_device_set_log(device, listen, heard);
     make_plan(device, NULL, config, said);
     mmt_device_set_log(device, NULL, NULL);
     make_plan(device, NULL, config, said);
-    mmt_device_close(device);
 }
 
 /* In a cache of its own: first all is compiled, then nothing is, then what was cached is
  * refused, and so is what is compiled in its place. */
 static void test_log(void)
 {
-    struct mmt_text first = { 0 }, second = { 0 }, third = { 0 };
-    char path[64];
+    SCOPED_TEXT first = { 0 }, second = { 0 }, third = { 0 };
 
-    snprintf(path, sizeof path, "%s/log", folder);
-    setenv("XDG_CACHE_HOME", path, 1);
+    setenv("XDG_CACHE_HOME", in_folder("log"), 1);
     plan_and_listen(0, &first);
     CHECK(!strncmp(mmt_text_string(&first), "compiled in 0.", 14));
     CHECK(strstr(mmt_text_string(&first), " s: mmtune ") &&
@@ -231,15 +210,11 @@ static void test_log(void)
                *compiled = cached ? strstr(cached, "\ncompiled in ") : NULL;
     CHECK(compiled && strstr(compiled, "\nthe driver refuses a kernel: "));
     mmt_device_set_log(NULL, listen, NULL);
-    mmt_text_finish(&first);
-    mmt_text_finish(&second);
-    mmt_text_finish(&third);
 }
 
 int main(void)
 {
-    if (!mkdtemp(folder))
-        return 1;
+    make_folder();
     setenv("XDG_CACHE_HOME", folder, 1);
     test_next_default();
     test_at_last_naive();

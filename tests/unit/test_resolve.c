@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "generator/generator.h"
+#include "tests/support/caps.h"
+#include "tests/support/made.h"
 #include "tests/support/test.h"
 
 static int resolved(const char *words, int64_t n, mmt_type type)
@@ -15,8 +17,7 @@ static int resolved(const char *words, int64_t n, mmt_type type)
                                    .registers_per_thread = 255 };
     mmt_problem problem = mmt_gemm_problem(type, 1000, n, 3000);
     struct mmt_config config;
-    mmt_error err = { 0 };
-    CHECK_OK(mmt_problem_normalise(&problem, &problem, &err), err);
+    problem = normal_of(problem);
     CHECK_OK(mmt_config_parse(words, &config, &err), err);
     const struct mmt_config once = mmt_config_resolve(&config, &problem, &caps);
     const struct mmt_config twice = mmt_config_resolve(&once, &problem, &caps);
@@ -80,36 +81,14 @@ static void test_subgroups(void)
 #undef SKINNY
 }
 
-static struct mmt_caps large_gpu(void)
-{
-    return (struct mmt_caps){ .dialect = MMT_CUDA_CXX,
-                              .kind = MMT_GPU,
-                              .f64 = true,
-                              .max_threads = 1024,
-                              .shared = 232448,
-                              .shared_per_sm = 233472,
-                              .registers = 65536,
-                              .registers_per_thread = 255,
-                              .registers_per_sm = 65536,
-                              .threads_per_sm = 2048,
-                              .sms = 132,
-                              .warp = 32 };
-}
-
 static mmt_problem product_of(mmt_type type, int transposes, int64_t m, int64_t n,
                               int64_t k)
 {
     mmt_problem problem = mmt_gemm_problem(type, m, n, k);
-    mmt_error err = { 0 };
     problem.trans_a = transposes / 2;
     problem.trans_b = transposes % 2;
-    CHECK_OK(mmt_problem_normalise(&problem, &problem, &err), err);
+    problem = normal_of(problem);
     return problem;
-}
-
-static mmt_problem product(int64_t m, int64_t n, int64_t k)
-{
-    return product_of(MMT_F32, 0, m, n, k);
 }
 
 static int knob_of(const struct mmt_config *config, const char *name)
@@ -122,11 +101,9 @@ static int knob_of(const struct mmt_config *config, const char *name)
 
 static int splits(const char *words, int64_t m, int64_t n, int64_t k)
 {
-    const struct mmt_caps caps = large_gpu();
+    const struct mmt_caps caps = gpu_caps();
     const mmt_problem problem = product(m, n, k);
-    struct mmt_config config;
-    mmt_error err = { 0 };
-    CHECK_OK(mmt_config_parse(words, &config, &err), err);
+    struct mmt_config config = config_of(words);
     const struct mmt_config once = mmt_config_resolve(&config, &problem, &caps);
     const struct mmt_config twice = mmt_config_resolve(&once, &problem, &caps);
     CHECK(mmt_config_equal(&once, &twice));
@@ -170,16 +147,13 @@ static void test_resolve_splits(void)
 /* All that can be left, but for what is named. */
 static struct mmt_config left_of(const char *named)
 {
-    struct mmt_config config;
-    mmt_error err = { 0 };
     char words[256];
     snprintf(
         words, sizeof words,
         "skinny SHORT=either THREAD_TILE_SHORT=0 THREADS_LONG=0 THREADS_K=0 TILE_K=0 "
         "SPLIT_K=0 MIN_BLOCKS=1 %s",
         named);
-    CHECK_OK(mmt_config_parse(words, &config, &err), err);
-    return config;
+    return config_of(words);
 }
 
 /* Threads that is auto are those that a device can run, the same when
@@ -219,17 +193,6 @@ static struct mmt_caps small_gpu(void)
                               .warp = 64 };
 }
 
-static struct mmt_caps cpu(void)
-{
-    return (struct mmt_caps){ .dialect = MMT_OPENCL_C,
-                              .kind = MMT_CPU,
-                              .f64 = true,
-                              .max_threads = 4096,
-                              .shared = 1 << 20,
-                              .sms = 2,
-                              .warp = 1 };
-}
-
 /* Whatever the device, type, transposes and shape, whichever side is short; and of a
  * kernel there are few sources, all of which a bundle has. */
 static void check_texts(const char *named, int most)
@@ -238,7 +201,7 @@ static void check_texts(const char *named, int most)
     const int64_t shorts[] = { 1, 2, 3, 5, 8, 16 },
                   sizes[] = { 1, 20, 180, 601, 2505, 8000 };
     const mmt_type types[] = { MMT_F32, MMT_F64, MMT_I32 };
-    const struct mmt_caps devices[] = { large_gpu(), small_gpu(), cpu() };
+    const struct mmt_caps devices[] = { gpu_caps(), small_gpu(), cpu_caps(0) };
     struct mmt_config sources[SHAPES];
 
     for (int all = 0; all < 3 * 3 * 4; all++) {
@@ -269,10 +232,9 @@ static void test_resolve_threads(void)
 
 static int threads_k(const char *along, int transposes, int64_t m, int64_t n, int64_t k)
 {
-    const struct mmt_caps caps = large_gpu();
+    const struct mmt_caps caps = gpu_caps();
     const mmt_problem problem = product_of(MMT_F32, transposes, m, n, k);
     struct mmt_config left = left_of("THREAD_TILE_LONG=4 THREAD_TILE_K=8 VECTOR=4");
-    mmt_error err = { 0 };
     CHECK_OK(mmt_config_set(&left, "THREADS_K", along, &err), err);
     const struct mmt_config once = mmt_config_resolve(&left, &problem, &caps);
     return knob_of(&once, "THREADS_K");
@@ -295,11 +257,10 @@ static void test_threads_fit(void)
 {
     static const char *const named[] = { "1", "16", "256" };
     for (int i = 0; i < 3 * 2 * 2; i++) {
-        struct mmt_caps caps = large_gpu();
+        struct mmt_caps caps = gpu_caps();
         caps.sms = i % 2 ? caps.sms : 0;
         const mmt_problem problem = product(i / 2 % 2 ? 4 : 100, 5000, 3000);
         struct mmt_config left = left_of("THREAD_TILE_LONG=4 THREAD_TILE_K=1 VECTOR=1");
-        mmt_error err = { 0 };
         CHECK_OK(mmt_config_set(&left, "THREADS_K", named[i / 4], &err), err);
         const struct mmt_config once = mmt_config_resolve(&left, &problem, &caps);
         const int along = knob_of(&once, "THREADS_LONG");
@@ -321,7 +282,7 @@ static void test_works_suit(void)
     static const char *const works[] = { "1", "2", "4", "8", "16" };
     enum { SHAPES = 5 * 4 * 4 };
     const int64_t shorts[] = { 2, 5, 9, 12, 16 }, sizes[] = { 50, 400, 1500, 6000 };
-    const struct mmt_caps caps = large_gpu();
+    const struct mmt_caps caps = gpu_caps();
     double behind = 0, whole = 0;
 
     for (int i = 0; i < 4 * SHAPES; i++) {
@@ -363,7 +324,7 @@ static void test_pieces_suit(void)
     static const char *const along_k[] = { "4", "8", "16" };
     enum { SHAPES = 5 * 4 * 4 };
     const int64_t shorts[] = { 1, 3, 6, 11, 16 }, sizes[] = { 50, 400, 1500, 6000 };
-    const struct mmt_caps caps = large_gpu();
+    const struct mmt_caps caps = gpu_caps();
     const struct mmt_config left = left_of("THREAD_TILE_LONG=0 THREAD_TILE_K=0 VECTOR=2");
     double behind = 0, apart = 0;
 
@@ -374,7 +335,6 @@ static void test_pieces_suit(void)
         double best = INFINITY, worst = 0;
         for (int w = 0; w < 3; w++) {
             struct mmt_config one = left;
-            mmt_error err = { 0 };
             CHECK_OK(mmt_config_set(&one, "THREAD_TILE_LONG", "2", &err), err);
             CHECK_OK(mmt_config_set(&one, "THREAD_TILE_K", along_k[w], &err), err);
             const double takes = cycles_of(&one, &problem, &caps);
@@ -400,10 +360,9 @@ static void test_pieces_suit(void)
 
 static int tile_of(int64_t m, const char *threads_k)
 {
-    const struct mmt_caps caps = large_gpu();
+    const struct mmt_caps caps = gpu_caps();
     const mmt_problem problem = product(m, 3000, 3000);
     struct mmt_config left = left_of("THREAD_TILE_LONG=2 THREAD_TILE_K=4 VECTOR=2");
-    mmt_error err = { 0 };
     CHECK_OK(mmt_config_set(&left, "THREADS_LONG", "8", &err), err);
     CHECK_OK(mmt_config_set(&left, "THREADS_K", threads_k, &err), err);
     const struct mmt_config once = mmt_config_resolve(&left, &problem, &caps);
@@ -424,7 +383,6 @@ static int blocks_of(const char *threads_k, const char *work, const struct mmt_c
 {
     const mmt_problem problem = product_of(MMT_F32, 0, 1, 3000, 3000);
     struct mmt_config left = left_of("THREAD_TILE_K=16 VECTOR=2");
-    mmt_error err = { 0 };
     CHECK_OK(mmt_config_set(&left, "MIN_BLOCKS", "0", &err), err);
     CHECK_OK(mmt_config_set(&left, "THREAD_TILE_LONG", work, &err), err);
     CHECK_OK(mmt_config_set(&left, "THREADS_LONG", "8", &err), err);
@@ -439,7 +397,7 @@ static int blocks_of(const char *threads_k, const char *work, const struct mmt_c
  * and 64 elements. OpenCL cannot say so. */
 static void test_blocks_fit(void)
 {
-    const struct mmt_caps caps = large_gpu(), other = small_gpu();
+    const struct mmt_caps caps = gpu_caps(), other = small_gpu();
     CHECK_EQ_INT(blocks_of("16", "2", &caps), 4);
     CHECK_EQ_INT(blocks_of("32", "2", &caps), 2);
     CHECK_EQ_INT(blocks_of("16", "4", &caps), 3);
@@ -459,12 +417,10 @@ static size_t workspace_of(const struct mmt_config *config, const mmt_problem *p
 /* Where the caller has less room than the splits need, there are fewer. */
 static void test_within(void)
 {
-    const struct mmt_caps caps = large_gpu();
+    const struct mmt_caps caps = gpu_caps();
     const mmt_problem problem = product(64, 64, 100000);
-    struct mmt_config left, named;
-    mmt_error err = { 0 };
-    CHECK_OK(mmt_config_parse("simt SPLIT_K=0", &left, &err), err);
-    CHECK_OK(mmt_config_parse("simt SPLIT_K=8", &named, &err), err);
+    struct mmt_config left = config_of("simt SPLIT_K=0");
+    struct mmt_config named = config_of("simt SPLIT_K=8");
     const size_t all = workspace_of(&left, &problem, &caps);
     const size_t eight = workspace_of(&named, &problem, &caps);
     CHECK(all > eight && eight == 8 * 64 * 64 * 4);
@@ -498,18 +454,13 @@ static void test_thin_suits(void)
         "TILE_K=8",
     };
     const int64_t sizes[] = { 1, 9, 70, 401, 1600, 6016 }, depths[] = { 1, 5, 8, 16 };
-    const struct mmt_caps devices[] = { large_gpu(), small_gpu(), cpu() };
+    const struct mmt_caps devices[] = { gpu_caps(), small_gpu(), cpu_caps(0) };
     const mmt_type types[] = { MMT_F32, MMT_F64, MMT_I32 };
     struct mmt_config left, sources[SHAPES];
     double behind = 0, ahead[NAMED] = { 0 };
-    mmt_error err = { 0 };
 
-    CHECK_OK(
-        mmt_config_parse(
-            "small_k THREADS_M=0 THREADS_N=0 THREAD_TILE_M=0 THREAD_TILE_N=0 TILE_K=0 "
-            "C_VECTOR=2",
-            &left, &err),
-        err);
+    left = config_of("small_k THREADS_M=0 THREADS_N=0 THREAD_TILE_M=0 THREAD_TILE_N=0 "
+                     "TILE_K=0 C_VECTOR=2");
     for (int all = 0; all < 3 * 3 * 4; all++) {
         int count = 0;
         for (int i = 0; i < SHAPES; i++) {
@@ -522,7 +473,7 @@ static void test_thin_suits(void)
         CHECK((count > 4) == (all / 12 < 2));
     }
 
-    const struct mmt_caps caps = large_gpu();
+    const struct mmt_caps caps = gpu_caps();
     CHECK_OK(mmt_config_set(&left, "C_VECTOR", "4", &err), err);
     for (int i = 0; i < SHAPES; i++) {
         const mmt_problem problem =
@@ -530,8 +481,7 @@ static void test_thin_suits(void)
         const double takes = cycles_of(&left, &problem, &caps);
         double best = takes;
         for (int j = 0; j < NAMED; j++) {
-            struct mmt_config config;
-            CHECK_OK(mmt_config_parse(named[j], &config, &err), err);
+            struct mmt_config config = config_of(named[j]);
             const double now = cycles_of(&config, &problem, &caps);
             ahead[j] += now / takes - 1;
             best = now < best ? now : best;
@@ -584,7 +534,7 @@ static void check_bound(const struct mmt_config *config, const mmt_problem *prob
 
 static void test_bind(void)
 {
-    const struct mmt_caps caps = large_gpu();
+    const struct mmt_caps caps = gpu_caps();
     const mmt_problem problems[] = { product(512, 512, 512), product(1000, 7, 333),
                                      product_of(MMT_BF16, 1, 64, 4096, 4096),
                                      product_of(MMT_F64, 2, 99, 100, 101) };

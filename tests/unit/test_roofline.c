@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/peak.h"
+#include "tests/support/made.h"
 #include "tests/support/test.h"
 #include "tuner/tune/roofline.h"
 
@@ -17,20 +18,6 @@ static const struct mmt_caps cpu = { .backend = "opencl",
                                      .vector_bytes = 32,
                                      .clock_khz = 1000000,
                                      .f64 = true };
-
-static mmt_problem normal(mmt_problem p)
-{
-    mmt_problem out;
-    mmt_error err = { 0 };
-    CHECK_OK(mmt_problem_normalise(&p, &out, &err), err);
-    return out;
-}
-
-/* 2e9 operations. */
-static mmt_problem product(void)
-{
-    return normal(mmt_gemm_problem(MMT_F32, 1000, 1000, 1000));
-}
 
 static struct mmt_roofline of_peak(double peak, double spread)
 {
@@ -72,7 +59,7 @@ static void test_again(void)
  * than 24 is implausible, and 64 possible. */
 static void test_bounds(void)
 {
-    const mmt_problem p = product();
+    const mmt_problem p = product(1000, 1000, 1000); /* 2e9 operations */
     struct mmt_roofline fast = of_peak(200e9, 0.2), slow = of_peak(20e9, 0.2);
 
     CHECK(mmt_derived_roof(&cpu, MMT_F32) == 64e9);
@@ -90,8 +77,8 @@ static void test_exact(void)
 {
     struct mmt_caps card = cpu;
     struct mmt_roofline roofline = of_peak(1e9, 0.5);
-    const mmt_problem p = product();
-    const mmt_problem sum = normal(mmt_axpby_problem(MMT_F32, 1000000));
+    const mmt_problem p = product(1000, 1000, 1000); /* 2e9 operations */
+    const mmt_problem sum = normal_of(mmt_axpby_problem(MMT_F32, 1000000));
 
     card.kind = MMT_GPU, card.sm = 80, card.sms = 100;
     const double peak = mmt_derived_roof(&card, MMT_F32);
@@ -110,8 +97,7 @@ static char path[256];
 
 static struct mmt_record record_of(const char *configuration, double seconds, bool final)
 {
-    struct mmt_record record = { .problem = product(), .final = final };
-    mmt_error err = { 0 };
+    struct mmt_record record = { .problem = product(1000, 1000, 1000), .final = final };
     CHECK_OK(mmt_config_parse(configuration, &record.config, &err), err);
     record.result.outcome = MMT_TIMED;
     record.result.time = (struct mmt_timing){ seconds, 0, 7 };
@@ -123,7 +109,6 @@ static struct mmt_run *go_on(const struct mmt_record *records, int count)
 {
     static struct mmt_run run;
     const struct mmt_roofline roofline = of_peak(200e9, 0.2);
-    mmt_error err = { 0 };
 
     run = (struct mmt_run){ .device.caps = cpu, .limits.probes = 100 };
     run.files.journal = mmt_journal_open(path, &cpu, true, &err);

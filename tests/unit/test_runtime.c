@@ -7,77 +7,42 @@
 
 #include "base/file.h"
 #include "runtime/runtime.h"
+#include "tests/support/device.h"
+#include "tests/support/folder.h"
+#include "tests/support/made.h"
 #include "tests/support/test.h"
-
-static char folder[] = "/tmp/mmtune-runtime-XXXXXX";
 
 /* ---- plans on the null device ---------------------------------------------------- */
 
-static mmt_device *open_null(void)
+static void refuse_args(const mmt_plan *plan, const mmt_args *args, const char *words)
 {
-    mmt_error err;
-    mmt_device *device = mmt_device_open("null", &err);
-    if (!device)
-        fprintf(stderr, "%s\n", err.text);
-    return device;
-}
-
-static mmt_plan *plan_of(mmt_device *device, const mmt_problem *problem)
-{
-    mmt_error err = { 0 };
-    mmt_plan *plan = mmt_plan_create(device, NULL, problem, NULL, &err);
-    if (!CHECK(plan != NULL))
-        fprintf(stderr, "%s\n", err.text);
-    return plan;
-}
-
-static mmt_args args_of(mmt_device *device, size_t bytes)
-{
-    mmt_args args = mmt_args_defaults();
-    mmt_error err;
-    CHECK_OK(mmt_buffer_create(device, bytes, &args.a, &err), err);
-    CHECK_OK(mmt_buffer_create(device, bytes, &args.b, &err), err);
-    CHECK_OK(mmt_buffer_create(device, bytes, &args.c, &err), err);
-    return args;
-}
-
-static void free_args(mmt_device *device, const mmt_args *args)
-{
-    mmt_buffer_free(device, args->a);
-    mmt_buffer_free(device, args->b);
-    mmt_buffer_free(device, args->c);
+    CHECK_FAILS(mmt_execute(plan, args, NULL, &err), err, MMT_ERROR_ARGUMENT, words);
 }
 
 static void test_bad_arguments(mmt_device *device)
 {
     mmt_problem problem = mmt_gemm_problem(MMT_I32, 64, 64, 64);
-    mmt_plan *plan = plan_of(device, &problem);
+    SCOPED_PLAN *plan = plan_by(device, problem, NULL);
     mmt_args good = args_of(device, 64 * 64 * 4), args = good;
-    mmt_error err;
 
     CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
     args.alpha = 0.5;
-    CHECK_FAILS(mmt_execute(plan, &args, NULL, &err), err, MMT_ERROR_ARGUMENT,
-                "alpha is 0.5");
+    refuse_args(plan, &args, "alpha is 0.5");
     args = good;
     args.beta = NAN;
-    CHECK_FAILS(mmt_execute(plan, &args, NULL, &err), err, MMT_ERROR_ARGUMENT, "beta");
+    refuse_args(plan, &args, "beta");
     args = good;
     args.a.offset = 2;
-    CHECK_FAILS(mmt_execute(plan, &args, NULL, &err), err, MMT_ERROR_ARGUMENT,
-                "multiple of 4");
+    refuse_args(plan, &args, "multiple of 4");
     args = good;
     args.b.handle = 0;
-    CHECK_FAILS(mmt_execute(plan, &args, NULL, &err), err, MMT_ERROR_ARGUMENT,
-                "B is null");
+    refuse_args(plan, &args, "B is null");
     args.alpha = 0; /* then B is not read */
     CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
     args = good;
     args.size = 8;
-    CHECK_FAILS(mmt_execute(plan, &args, NULL, &err), err, MMT_ERROR_ARGUMENT,
-                "mmt_args_defaults");
+    refuse_args(plan, &args, "mmt_args_defaults");
     free_args(device, &good);
-    mmt_plan_free(plan);
 }
 
 /* Each operand is held to the size of its own elements. */
@@ -85,26 +50,20 @@ static void test_bad_epilogue(mmt_device *device)
 {
     mmt_problem problem = mmt_gemm_problem(MMT_F8E4M3, 64, 64, 64);
     problem.out = MMT_F16, problem.bias = MMT_BIAS_N, problem.activation = MMT_GELU;
-    mmt_plan *plan = plan_of(device, &problem);
+    SCOPED_PLAN *plan = plan_by(device, problem, NULL);
     mmt_args args = args_of(device, 64 * 64 * 4);
-    mmt_error err;
 
-    CHECK_FAILS(mmt_execute(plan, &args, NULL, &err), err, MMT_ERROR_ARGUMENT,
-                "bias is null");
+    refuse_args(plan, &args, "bias is null");
     args.bias = args.c;
     args.a.offset = args.b.offset = 1;
     CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
     args.c.offset = 1;
-    CHECK_FAILS(mmt_execute(plan, &args, NULL, &err), err, MMT_ERROR_ARGUMENT,
-                "C starts at byte");
+    refuse_args(plan, &args, "C starts at byte");
     args.c.offset = 2, args.bias.offset = 3;
-    CHECK_FAILS(mmt_execute(plan, &args, NULL, &err), err, MMT_ERROR_ARGUMENT,
-                "bias starts at byte");
+    refuse_args(plan, &args, "bias starts at byte");
     args.bias.offset = 2, args.scalars = args.c;
-    CHECK_FAILS(mmt_execute(plan, &args, NULL, &err), err, MMT_ERROR_ARGUMENT,
-                "multiple of 4");
+    refuse_args(plan, &args, "multiple of 4");
     free_args(device, &args);
-    mmt_plan_free(plan);
 }
 
 /* Of the operands, each operation asks for those that it reads. */
@@ -134,18 +93,15 @@ static void test_ops(mmt_device *device)
     const mmt_args given = args_of(device, 4096);
 
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        mmt_plan *plan = plan_of(device, &calls[i].problem);
+        SCOPED_PLAN *plan = plan_by(device, calls[i].problem, NULL);
         mmt_args args = given;
-        mmt_error err = { 0 };
         args.alpha = calls[i].alpha, args.beta = calls[i].beta;
         args.a.handle = calls[i].a ? args.a.handle : 0;
         args.b.handle = calls[i].b ? args.b.handle : 0;
         if (calls[i].words)
-            CHECK_FAILS(mmt_execute(plan, &args, NULL, &err), err, MMT_ERROR_ARGUMENT,
-                        calls[i].words);
+            refuse_args(plan, &args, calls[i].words);
         else
             CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
-        mmt_plan_free(plan);
     }
     free_args(device, &given);
 }
@@ -153,9 +109,8 @@ static void test_ops(mmt_device *device)
 static void test_empty(mmt_device *device)
 {
     mmt_problem problem = mmt_gemm_problem(MMT_F32, 0, 64, 64);
-    mmt_plan *plan = plan_of(device, &problem);
+    SCOPED_PLAN *plan = plan_by(device, problem, NULL);
     mmt_args args = mmt_args_defaults();
-    mmt_error err;
     char text[256];
 
     unsigned long long before = mmt_null_launches(device);
@@ -163,7 +118,6 @@ static void test_empty(mmt_device *device)
     CHECK(mmt_null_launches(device) == before);
     CHECK(mmt_plan_describe(plan, text, sizeof text) < sizeof text &&
           strstr(text, "nothing to do"));
-    mmt_plan_free(plan);
 }
 
 /* A batch that no grid can hold is several launches; without workspace, one for each part
@@ -172,11 +126,10 @@ static void test_batch_split(mmt_device *device)
 {
     mmt_problem problem = mmt_gemm_problem(MMT_F32, 4, 4, 4);
     mmt_plan_options options = mmt_plan_defaults();
-    mmt_error err = { 0 };
     problem.batch = 200000;
     options.max_workspace = 0;
-    mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
-    if (!CHECK_OK(plan ? MMT_OK : err.status, err))
+    SCOPED_PLAN *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
+    if (!CHECK_MADE(plan))
         return;
     mmt_args args = args_of(device, 16 * 4 * 200000);
     unsigned most = mmt_device_caps(device)->max_grid[2];
@@ -185,44 +138,39 @@ static void test_batch_split(mmt_device *device)
     CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
     CHECK(mmt_null_launches(device) - before == (200000 + most - 1) / most);
     free_args(device, &args);
-    mmt_plan_free(plan);
 }
 
 static void test_given_configuration(mmt_device *device)
 {
     mmt_problem problem = mmt_gemm_problem(MMT_F32, 64, 64, 64);
     mmt_plan_options options = mmt_plan_defaults();
-    mmt_error err = { 0 };
 
     options.configuration = "tiled TILE=17";
-    CHECK(!mmt_plan_create(device, NULL, &problem, &options, &err));
-    CHECK(err.status == MMT_ERROR_ARGUMENT && strstr(err.text, "17") &&
-          strstr(err.text, "16"));
+    CHECK_REFUSED(mmt_plan_create(device, NULL, &problem, &options, &err),
+                  MMT_ERROR_ARGUMENT, "17");
+    CHECK(strstr(err.text, "16"));
     options.configuration = "tiled TILE=8 UNROLL_K=8";
-    mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
+    SCOPED_PLAN *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
     char text[512] = "";
     if (CHECK(plan != NULL))
         mmt_plan_describe(plan, text, sizeof text);
     CHECK(strstr(text, "TILE=8") && strstr(text, "named by the caller"));
-    mmt_plan_free(plan);
 }
 
 /* The same without its spelling. */
 static void test_plan_of(mmt_device *device)
 {
     const mmt_problem problem = mmt_gemm_problem(MMT_F32, 64, 64, 64);
-    struct mmt_config config;
-    mmt_error err = { 0 };
 
-    CHECK_OK(mmt_config_parse("tiled TILE=8 UNROLL_K=8", &config, &err), err);
+    struct mmt_config config = config_of("tiled TILE=8 UNROLL_K=8");
     mmt_plan *plan = mmt_plan_of(device, &config, &problem, NULL, &err);
-    if (CHECK_OK(plan ? MMT_OK : err.status, err))
+    if (CHECK_MADE(plan))
         CHECK(mmt_config_equal(mmt_plan_config(plan), &config));
     mmt_plan_free(plan);
     CHECK_OK(mmt_config_set(&config, "UNROLL_K", "32", &err), err);
-    CHECK(!mmt_plan_of(device, &config, &problem, NULL, &err));
-    CHECK(err.status == MMT_ERROR_UNSUPPORTED && strstr(err.text, "tiled TILE=8") &&
-          strstr(err.text, "UNROLL_K is more than the TILE steps"));
+    CHECK_REFUSED(mmt_plan_of(device, &config, &problem, NULL, &err),
+                  MMT_ERROR_UNSUPPORTED, "UNROLL_K is more than the TILE steps");
+    CHECK(strstr(err.text, "tiled TILE=8"));
 }
 
 /* ---- many threads, one plan ------------------------------------------------------ */
@@ -237,7 +185,6 @@ struct shared {
 static void *execute_often(void *context)
 {
     struct shared *shared = context;
-    mmt_error err;
     for (int i = 0; i < TIMES; i++)
         CHECK_OK(mmt_execute(shared->plan, &shared->args, NULL, &err), err);
     return NULL;
@@ -248,14 +195,15 @@ static void *plan_often(void *context)
     mmt_device *device = context;
     mmt_problem problem = mmt_gemm_problem(MMT_F32, 48, 48, 48);
     for (int i = 0; i < 10; i++)
-        mmt_plan_free(plan_of(device, &problem));
+        mmt_plan_free(plan_by(device, problem, NULL));
     return NULL;
 }
 
 static void test_threads(mmt_device *device)
 {
     mmt_problem problem = mmt_gemm_problem(MMT_F32, 64, 64, 64);
-    struct shared shared = { plan_of(device, &problem), args_of(device, 64 * 64 * 4) };
+    struct shared shared = { plan_by(device, problem, NULL),
+                             args_of(device, 64 * 64 * 4) };
     pthread_t executing[THREADS], planning[2];
 
     unsigned long long before = mmt_null_launches(device);
@@ -279,13 +227,11 @@ static void test_aligned_only(mmt_device *device)
     mmt_problem problem = mmt_gemm_problem(MMT_BF16, 64, 64, 64);
     mmt_plan_options options = mmt_plan_defaults();
     mmt_args args = args_of(device, 64 * 64 * 4);
-    mmt_error err = { 0 };
     options.configuration =
         "wgmma TILE_M=64 TILE_N=64 CONSUMERS=1 CLUSTER=1x1 EPILOGUE_STAGES=1";
 
     mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
-    if (!CHECK(plan != NULL))
-        fprintf(stderr, "%s\n", err.text);
+    CHECK_MADE(plan);
     unsigned long long before = mmt_null_launches(device);
     CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
     args.a.offset = 2;
@@ -295,13 +241,12 @@ static void test_aligned_only(mmt_device *device)
 
     options.aligned_only = true;
     plan = mmt_plan_create(device, NULL, &problem, &options, &err);
-    CHECK_FAILS(mmt_execute(plan, &args, NULL, &err), err, MMT_ERROR_ARGUMENT, "aligned");
+    refuse_args(plan, &args, "aligned");
     mmt_plan_free(plan);
 
     problem.lda = 65;
-    CHECK(!mmt_plan_create(device, NULL, &problem, &options, &err));
-    CHECK_EQ_INT(err.status, MMT_ERROR_UNSUPPORTED);
-    CHECK(strstr(err.text, "16 bytes"));
+    CHECK_REFUSED(mmt_plan_create(device, NULL, &problem, &options, &err),
+                  MMT_ERROR_UNSUPPORTED, "16 bytes");
     args.a.offset = 0;
     free_args(device, &args);
 }
@@ -310,25 +255,18 @@ static void test_aligned_only(mmt_device *device)
 static void test_packed(mmt_device *device)
 {
     mmt_problem problem = mmt_gemm_problem(MMT_TF32, 128, 96, 64);
-    mmt_plan_options options = mmt_plan_defaults();
     mmt_args args = args_of(device, 128 * 128 * 4);
-    mmt_error err = { 0 };
     problem.trans_a = 1;
-    options.configuration =
-        "wgmma TILE_M=64 TILE_N=32 CONSUMERS=1 CLUSTER=1x1 EPILOGUE_STAGES=0 "
-        "SPLIT_K=4";
-
-    mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
-    if (!CHECK(plan != NULL))
-        fprintf(stderr, "%s\n", err.text);
+    SCOPED_PLAN *plan =
+        plan_by(device, problem,
+                "wgmma TILE_M=64 TILE_N=32 CONSUMERS=1 CLUSTER=1x1 EPILOGUE_STAGES=0 "
+                "SPLIT_K=4");
     size_t bytes = mmt_plan_workspace(plan);
     CHECK(bytes == 4 * (128 * 64 + 96 * 64 + 4 * 128 * 96));
-    CHECK_OK(mmt_buffer_create(device, bytes, &args.workspace, &err), err);
+    args.workspace = buffer_of(device, bytes);
     unsigned long long before = mmt_null_launches(device);
     CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
     CHECK(mmt_null_launches(device) == before + 3);
-    mmt_buffer_free(device, args.workspace);
-    mmt_plan_free(plan);
     free_args(device, &args);
 }
 
@@ -343,30 +281,21 @@ static void test_digits(mmt_device *device, mmt_type type, size_t bytes_of_numbe
                         const char *configuration)
 {
     mmt_problem problem = mmt_gemm_problem(type, 100, 72, 61);
-    mmt_plan_options options = mmt_plan_defaults();
     mmt_args args = args_of(device, 2 * 100 * 100 * 4);
-    mmt_error err = { 0 };
     problem.batch = 2;
-    options.configuration = configuration;
-
-    mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
-    if (!CHECK_OK(plan ? MMT_OK : err.status, err))
-        return;
+    SCOPED_PLAN *plan = plan_by(device, problem, configuration);
     size_t bytes = mmt_plan_workspace(plan), both_a = 2 * bytes_of_number * 100 * 64;
     CHECK_EQ_INT(bytes, (both_a + 127) / 128 * 128 + 2 * bytes_of_number * 72 * 64);
-    CHECK_OK(mmt_buffer_create(device, bytes, &args.workspace, &err), err);
+    args.workspace = buffer_of(device, bytes);
     unsigned long long before = mmt_null_launches(device);
     CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
     CHECK(mmt_null_launches(device) == before + 2);
-    mmt_buffer_free(device, args.workspace);
-    mmt_plan_free(plan);
     free_args(device, &args);
 }
 
 static void test_wgmma(void)
 {
-    mmt_error err = { 0 };
-    mmt_device *device = mmt_device_open("null:sm_90a", &err);
+    SCOPED_DEVICE *device = mmt_device_open("null:sm_90a", &err);
     if (!device) {
         printf("wgmma left out: %s\n", err.text);
         return;
@@ -375,27 +304,22 @@ static void test_wgmma(void)
     test_packed(device);
     test_digits(device, MMT_F32, 3 * 2, SMALL_PACKED " PROMOTE=1");
     test_digits(device, MMT_I32, 4 * 1, SMALL_PACKED);
-    mmt_device_close(device);
 }
 
 int main(void)
 {
-    if (!mkdtemp(folder))
-        return 1;
+    make_folder();
     setenv("XDG_CACHE_HOME", folder, 1);
 
-    mmt_device *device = open_null();
-    if (CHECK(device != NULL)) {
-        test_bad_arguments(device);
-        test_bad_epilogue(device);
-        test_ops(device);
-        test_empty(device);
-        test_batch_split(device);
-        test_given_configuration(device);
-        test_plan_of(device);
-        test_threads(device);
-    }
-    mmt_device_close(device);
+    SCOPED_DEVICE *device = open_device("null");
+    test_bad_arguments(device);
+    test_bad_epilogue(device);
+    test_ops(device);
+    test_empty(device);
+    test_batch_split(device);
+    test_given_configuration(device);
+    test_plan_of(device);
+    test_threads(device);
     test_wgmma();
     return test_end("runtime");
 }

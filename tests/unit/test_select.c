@@ -1,25 +1,12 @@
 /* Which reason selects a kernel, entry by entry and range by range, and what a card has
  * room for; test_kernel_selection.c has the ranking. */
 #include "runtime/runtime.h"
-#include "tests/support/test.h"
+#include "tests/support/entries.h"
 #include "tests/support/synthetic_device.h"
 
 static mmt_problem normal(mmt_type type, int64_t m, int64_t n, int64_t k)
 {
-    mmt_problem problem = mmt_gemm_problem(type, m, n, k), out;
-    mmt_error err;
-    CHECK_OK(mmt_problem_normalise(&problem, &out, &err), err);
-    return out;
-}
-
-static void add_entry(struct mmt_profile *profile, const mmt_problem *problem,
-                      const char *config, double seconds)
-{
-    struct mmt_entry entry = { .problem = *problem,
-                               .time = { .median = seconds, .samples = 5 } };
-    mmt_error err;
-    CHECK_OK(mmt_config_parse(config, &entry.config, &err), err);
-    CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
+    return normal_of(mmt_gemm_problem(type, m, n, k));
 }
 
 /* Longer than any kernel, and shorter, for a square of 512. */
@@ -29,7 +16,7 @@ static void add(struct mmt_profile *profile, int64_t size, const char *config,
                 double seconds)
 {
     const mmt_problem problem = normal(MMT_F32, size, size, size);
-    add_entry(profile, &problem, config, seconds);
+    add_entry(profile, problem, config, seconds);
 }
 
 static struct mmt_caps device;
@@ -40,7 +27,6 @@ static const char *selected(const struct mmt_profile *profile, const mmt_problem
     static char text[512];
     struct mmt_selection selection;
     struct mmt_text printed = { 0 };
-    mmt_error err;
 
     if (!CHECK_OK(mmt_select(profile, problem, &device, NULL, &selection, &err), err))
         return "";
@@ -53,17 +39,14 @@ static const char *selected(const struct mmt_profile *profile, const mmt_problem
 
 static mmt_problem triangle(mmt_type type, int64_t n, int64_t k)
 {
-    mmt_problem problem = mmt_syrk_problem(type, n, k), out;
-    mmt_error err;
-    CHECK_OK(mmt_problem_normalise(&problem, &out, &err), err);
-    return out;
+    return normal_of(mmt_syrk_problem(type, n, k));
 }
 
 /* What has no law takes the kernel of the nearest problem within two octaves, however
  * long it took. */
 static void test_select_without_law(void)
 {
-    struct mmt_profile *profile = mmt_profile_create();
+    SCOPED_PROFILE *profile = mmt_profile_create();
     mmt_problem exact = triangle(MMT_F32, 512, 512), near = triangle(MMT_F32, 600, 400),
                 larger = triangle(MMT_F32, 8192, 8192),
                 next = triangle(MMT_F32, 4096, 4096),
@@ -71,8 +54,8 @@ static void test_select_without_law(void)
                 other = triangle(MMT_F64, 512, 512);
     int why;
 
-    add_entry(profile, &exact, "syrk TILE=8 WORK=1 UNROLL_K=8", slow);
-    add_entry(profile, &larger, "syrk TILE=16 WORK=2 UNROLL_K=8", slow);
+    add_entry(profile, exact, "syrk TILE=8 WORK=1 UNROLL_K=8", slow);
+    add_entry(profile, larger, "syrk TILE=16 WORK=2 UNROLL_K=8", slow);
     CHECK(strstr(selected(profile, &exact, &why), "TILE=8 WORK=1") &&
           why == MMT_SELECTION_EXACT);
     CHECK(strstr(selected(profile, &near, &why), "TILE=8 WORK=1") &&
@@ -87,14 +70,13 @@ static void test_select_without_law(void)
     CHECK(why == MMT_SELECTION_DEFAULT);
     selected(NULL, &exact, &why);
     CHECK(why == MMT_SELECTION_DEFAULT);
-    mmt_profile_free(profile);
 }
 
 /* Arithmetic ranks all that templates name: what was slow nearby is not among them, and
  * what was faster there than can be is; half an octave away it tells nothing. */
 static void test_select_by_law(void)
 {
-    struct mmt_profile *profile = mmt_profile_create();
+    SCOPED_PROFILE *profile = mmt_profile_create();
     mmt_problem exact = normal(MMT_F32, 512, 512, 512),
                 near = normal(MMT_F32, 600, 500, 400),
                 far = normal(MMT_F32, 512, 512, 730);
@@ -110,7 +92,6 @@ static void test_select_by_law(void)
     CHECK(!strstr(selected(profile, &far, &why), "tiled") && why == MMT_SELECTION_LAW);
     selected(NULL, &exact, &why);
     CHECK(why == MMT_SELECTION_LAW);
-    mmt_profile_free(profile);
 }
 
 /* A range of two kernels: TILE=16 for m from 10 to 400, TILE=32 up to 700. */
@@ -119,7 +100,6 @@ static void add_range(struct mmt_profile *profile)
     struct mmt_range range = { .problem = normal(MMT_F32, 10, 512, 512),
                                .num_segments = 2,
                                .segments = { { .m_to = 400 }, { .m_to = 700 } } };
-    mmt_error err;
     CHECK_OK(mmt_config_parse("tiled TILE=16", &range.segments[0].config, &err), err);
     CHECK_OK(mmt_config_parse("tiled TILE=32", &range.segments[1].config, &err), err);
     CHECK_OK(mmt_profile_add_range(profile, &range, &err), err);
@@ -138,7 +118,7 @@ static void check_m(const struct mmt_profile *profile, int64_t m, const char *ti
 /* The very problem first, then the range, then the ranking. */
 static void test_select_range(void)
 {
-    struct mmt_profile *profile = mmt_profile_create();
+    SCOPED_PROFILE *profile = mmt_profile_create();
     mmt_problem wide = normal(MMT_F32, 400, 512, 512);
     int why;
 
@@ -160,73 +140,63 @@ static void test_select_range(void)
 
     /* A kernel that the terms rule out is passed over. */
     struct mmt_selection selection;
-    mmt_error err;
     const mmt_problem problem = normal(MMT_F32, 400, 512, 512);
     const struct mmt_terms terms = { .max_workspace = SIZE_MAX,
                                      .refused = &profile->ranges[0].segments[0].config,
                                      .num_refused = 1 };
     CHECK_OK(mmt_select(profile, &problem, &device, &terms, &selection, &err), err);
     CHECK(selection.why == MMT_SELECTION_NEAREST);
-    mmt_profile_free(profile);
 }
 
 /* What a plan says of a range. */
 static void test_range_described(void)
 {
-    mmt_device *device = mmt_device_open("null", NULL);
-    struct mmt_profile *profile = mmt_profile_create();
+    SCOPED_DEVICE *device = mmt_device_open("null", NULL);
+    SCOPED_PROFILE *profile = mmt_profile_create();
     const mmt_problem problem = normal(MMT_F32, 401, 512, 512);
     mmt_plan_options options = mmt_plan_defaults();
     char text[1024] = "";
-    mmt_error err;
     options.foreign_profile = 1;
     add_range(profile);
-    mmt_plan *plan = mmt_plan_create(device, profile, &problem, &options, &err);
-    if (!CHECK(plan != NULL))
-        fprintf(stderr, "    %s\n", err.text);
+    SCOPED_PLAN *plan = mmt_plan_create(device, profile, &problem, &options, &err);
+    CHECK_MADE(plan);
     mmt_plan_describe(plan, text, sizeof text);
     CHECK(
         strstr(text, "tuned for gemm f32 nn 10-700x512x512, kernel 2 of 2, m up to 700"));
-    mmt_plan_free(plan);
-    mmt_profile_free(profile);
-    mmt_device_close(device);
 }
 
 static void test_passed_over_described(void)
 {
-    mmt_device *null = mmt_device_open("null", NULL);
-    struct mmt_profile *profile = mmt_profile_create();
+    SCOPED_DEVICE *null = mmt_device_open("null", NULL);
+    SCOPED_PROFILE *profile = mmt_profile_create();
     const mmt_problem problem = normal(MMT_F32, 512, 512, 512);
     mmt_plan_options options = mmt_plan_defaults();
     char text[1024] = "";
     options.foreign_profile = 1;
     add(profile, 512, "simt TILE_K=4 K_UNROLL=8", fast);
-    mmt_plan *plan = mmt_plan_create(null, profile, &problem, &options, NULL);
+    SCOPED_PLAN *plan = mmt_plan_create(null, profile, &problem, &options, NULL);
     mmt_plan_describe(plan, text, sizeof text);
     CHECK(strstr(text, "; its entry is passed over, simt "));
     CHECK(strstr(text, ": TILE_K must be a multiple of K_UNROLL"));
-    mmt_plan_free(plan);
-    mmt_profile_free(profile);
-    mmt_device_close(null);
 }
 
 /* Entries that differ in what is done to C last are near, but not the same; a kernel that
  * does not do it is passed over. */
 static void test_select_epilogue(void)
 {
-    struct mmt_profile *profile = mmt_profile_create();
+    SCOPED_PROFILE *profile = mmt_profile_create();
     mmt_problem problem = normal(MMT_BF16, 512, 512, 512), plain = problem;
     int why;
 
     problem.out = MMT_F32;
     selected(NULL, &problem, &why);
     CHECK(why == MMT_SELECTION_LAW);
-    add_entry(profile, &plain, "naive BLOCK_M=16", fast);
+    add_entry(profile, plain, "naive BLOCK_M=16", fast);
     CHECK(strstr(selected(profile, &plain, &why), "BLOCK_M=16") &&
           why == MMT_SELECTION_EXACT);
     CHECK(strstr(selected(profile, &problem, &why), "BLOCK_M=16"));
     CHECK(why == MMT_SELECTION_NEAREST);
-    add_entry(profile, &problem, "naive BLOCK_M=32", slow);
+    add_entry(profile, problem, "naive BLOCK_M=32", slow);
     CHECK(strstr(selected(profile, &problem, &why), "BLOCK_M=32"));
     CHECK(why == MMT_SELECTION_EXACT);
 
@@ -234,13 +204,12 @@ static void test_select_epilogue(void)
     problem = normal(MMT_F32, 256, 256, 256);
     problem.bias = MMT_BIAS_M;
     CHECK(!strstr(selected(profile, &problem, &why), "tiled"));
-    mmt_profile_free(profile);
 }
 
 /* What a foreign card's winner was tried for here is no choice for this one. */
 static void test_select_foreign_entries(void)
 {
-    struct mmt_profile *profile = mmt_profile_create();
+    SCOPED_PROFILE *profile = mmt_profile_create();
     mmt_problem problem = normal(MMT_F32, 512, 512, 512);
     int why;
 
@@ -248,15 +217,13 @@ static void test_select_foreign_entries(void)
     strcpy(profile->entries[0].source, "another card");
     CHECK(!strstr(selected(profile, &problem, &why), "tiled"));
     CHECK(why == MMT_SELECTION_LAW);
-    mmt_profile_free(profile);
 }
 
 static void test_no_double(void)
 {
-    struct mmt_caps caps = synthetic_gpu();
+    struct mmt_caps caps = gpu_caps();
     mmt_problem problem = normal(MMT_F64, 64, 64, 64);
     struct mmt_selection selection;
-    mmt_error err;
 
     caps.f64 = false;
     snprintf(caps.name, sizeof caps.name, "a card without doubles");
@@ -269,12 +236,12 @@ static void test_no_double(void)
 /* How many blocks with that memory a multiprocessor of the card above has room for. */
 static size_t fit(size_t shared)
 {
-    return synthetic_gpu().shared_per_sm / (shared + 1024);
+    return gpu_caps().shared_per_sm / (shared + 1024);
 }
 
 static void test_spread(void)
 {
-    struct mmt_caps caps = synthetic_gpu();
+    struct mmt_caps caps = gpu_caps();
     struct mmt_launch launch = { .grid = { 64, 2, 1 },
                                  .shared = 40000,
                                  .pdl_waits = true };
@@ -302,7 +269,7 @@ static void test_spread(void)
 int main(void)
 {
     for (int i = 0; i < 2; i++) {
-        device = i ? synthetic_cpu(64) : synthetic_gpu();
+        device = i ? cpu_caps(64) : gpu_caps();
         test_select_by_law();
         test_select_without_law();
         test_select_foreign_entries();

@@ -7,13 +7,13 @@
 
 #include "device/device.h"
 #include "runtime/runtime.h"
+#include "tests/support/folder.h"
 #include "tests/support/test.h"
 
 enum { PROBLEMS = 600, THREADS = 4 }; /* more than there are places */
 
 static struct mmt_profile *profile;
 static struct mmt_caps caps;
-static mmt_error err;
 
 static mmt_problem problem_of(int i)
 {
@@ -102,7 +102,7 @@ static void test_learning(void)
 /* What is being put together is selected from anew each time. */
 static void test_unfinished(void)
 {
-    struct mmt_profile *growing = mmt_profile_create();
+    SCOPED_PROFILE *growing = mmt_profile_create();
     const mmt_problem problem = problem_of(0);
     struct mmt_selection before, after;
     struct mmt_entry entry = { .problem = problem_of(1), .time = { .median = 1e-6 } };
@@ -116,7 +116,6 @@ static void test_unfinished(void)
     CHECK_OK(mmt_profile_add_entry(growing, &entry, &err), err);
     CHECK_OK(mmt_select_cached(growing, &problem, &caps, NULL, &after, &err), err);
     CHECK(before.why == MMT_SELECTION_LAW && after.why == MMT_SELECTION_EXACT);
-    mmt_profile_free(growing);
 }
 
 /* ---- of kernels that are compiled ----------------------------------------------------
@@ -163,24 +162,20 @@ static bool second_is_taken(mmt_device *device, const mmt_problem *problem, bool
 
 static void test_built(void)
 {
-    char folder[] = "/tmp/mmtune-test-XXXXXX", command[64];
+    char command[64];
     int taken[2] = { 0 };
-    if (!CHECK(mkdtemp(folder) != NULL))
-        return;
+    make_folder();
     setenv("XDG_CACHE_HOME", folder, 1);
     for (int i = 0; i < 200 && !(taken[0] && taken[1]); i++) {
         const mmt_problem problem = problem_of(i);
         snprintf(command, sizeof command, "rm -rf %s/mmtune", folder);
         CHECK(!system(command));
-        mmt_device *device = mmt_device_open("null", &err);
+        SCOPED_DEVICE *device = mmt_device_open("null", &err);
         for (int as_good = 0; as_good < 2; as_good++)
             taken[as_good] +=
                 !taken[as_good] && second_is_taken(device, &problem, as_good);
-        mmt_device_close(device);
     }
     CHECK(taken[0] && taken[1]);
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    CHECK(!system(command));
 }
 
 static void *hammer(void *unused)
@@ -206,13 +201,11 @@ static void test_threads(void)
 int main(void)
 {
     char path[4096];
-    mmt_device *device = mmt_device_open("null:sm_90a", &err);
+    SCOPED_DEVICE *device = mmt_device_open("null:sm_90a", &err);
     snprintf(path, sizeof path, "%s/profiles/cuda-nvidia-h200.json", test_source_root());
     profile = mmt_profile_load(path, &err);
-    if (!CHECK(device && profile)) {
-        fprintf(stderr, "%s\n", err.text);
+    if (!CHECK_MADE(device && profile))
         return test_end("selection cache");
-    }
     caps = device->caps;
     test_kinds();
     test_refused();
@@ -221,6 +214,5 @@ int main(void)
     test_threads();
     test_built();
     mmt_profile_free(profile);
-    mmt_device_close(device);
     return test_end("selection cache");
 }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "tests/support/folder.h"
 #include "tests/support/test.h"
 #include "tuner/common/table_data.h"
 
@@ -82,31 +83,27 @@ static void test_html(void)
     mmt_table_free(&table);
 }
 
-/* The file is removed. */
-static void check_file(const char *folder, const char *name, const char *wanted)
+static void check_file(const char *name, const char *wanted)
 {
-    char path[64], text[1024] = "";
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "rb");
+    char text[1024] = "";
+    FILE *file = fopen(in_folder(name), "rb");
     CHECK(file && fread(text, 1, sizeof text - 1, file) > 0);
     CHECK_EQ_STR(text, wanted);
     if (file)
         fclose(file);
-    remove(path);
 }
 
 static void test_files(void)
 {
-    char folder[] = "/tmp/mmtune-table-XXXXXX";
     mmt_error err = { 0 };
     struct mmt_table table = make_table();
-    CHECK(mkdtemp(folder));
+    make_folder();
     CHECK_OK(mmt_table_save(&table, folder, "t", &err), err);
     check_file(
-        folder, "t.csv",
+        "t.csv",
         "\"kind, \"\"quoted\"\"\",n,t (ms)\r\n\"it's, so\",8,0.125\r\n<b>,12,\r\n");
     check_file(
-        folder, "t.json",
+        "t.json",
         "{\n \"title\": \"a title\",\n \"columns\": [\n"
         "  {\n   \"name\": \"kind, \\\"quoted\\\"\",\n   \"unit\": \"\"\n  },\n"
         "  {\n   \"name\": \"n\",\n   \"unit\": \"\"\n  },\n"
@@ -114,7 +111,6 @@ static void test_files(void)
         " \"rows\": [\n  {\n   \"kind, \\\"quoted\\\"\": \"it's, so\",\n   \"n\": 8.0,\n"
         "   \"t\": 0.125\n  },\n  {\n   \"kind, \\\"quoted\\\"\": \"<b>\",\n"
         "   \"n\": 12.0,\n   \"t\": null\n  }\n ]\n}");
-    rmdir(folder);
     CHECK(mmt_table_save(&table, "/proc/nowhere", "t", &err) != MMT_OK && err.text[0]);
     table.failed = true;
     CHECK_FAILS(mmt_table_save(&table, folder, "t", &err), err, MMT_ERROR_MEMORY,

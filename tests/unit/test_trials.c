@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "device/device.h"
+#include "tests/support/device.h"
 #include "tests/support/test.h"
 #include "tuner/verify/data.h"
 #include "tuner/verify/trials.h"
@@ -24,13 +25,12 @@ static void check_idle(const struct mmt_trial_row *row)
 static void tell(const char *what, const struct mmt_trial_row *row,
                  const struct mmt_config *config, const mmt_problem *like)
 {
-    struct mmt_text text = { 0 };
+    SCOPED_TEXT text = { 0 };
     mmt_config_print(config, &text);
     mmt_text_add(&text, ", like ");
     mmt_problem_print(like, &text);
     printf("%s: %s (row %d): %s\n", what, row->check,
            (int) (row - mmt_trial_rows(like->op, &(int){ 0 })), mmt_text_string(&text));
-    mmt_text_finish(&text);
 }
 
 static void try_rows(const struct mmt_config *config, const mmt_problem *like,
@@ -122,14 +122,10 @@ static void try_device(const struct mmt_caps *caps)
 
 static void try_card(const char *name)
 {
-    mmt_error err = { 0 };
-    mmt_device *device = mmt_device_open(name, &err);
-    if (!CHECK(device != NULL))
-        return;
+    SCOPED_DEVICE *device = open_device(name);
     struct mmt_caps caps = *mmt_device_caps(device);
     snprintf(caps.name, sizeof caps.name, "%s", name);
     try_device(&caps);
-    mmt_device_close(device);
 }
 
 /* A CPU through OpenCL, and a GPU whose work-groups have 256 threads. */

@@ -5,24 +5,21 @@
 #include "device/device.h"
 #include "recording/recording.h"
 #include "runtime/runtime.h"
-#include "tests/support/test.h"
+#include "tests/support/entries.h"
+#include "tests/support/folder.h"
 
-static char folder[] = "/tmp/mmtune-unserved-XXXXXX";
-
-static mmt_problem problem_of(int64_t m)
+static mmt_problem wide_product(int64_t m)
 {
-    mmt_problem asked = mmt_gemm_problem(MMT_F32, m, 24, 40), problem;
-    mmt_error err = { 0 };
+    mmt_problem asked = mmt_gemm_problem(MMT_F32, m, 24, 40);
     asked.trans_b = MMT_T;
     asked.ldb = 48;
-    CHECK_OK(mmt_problem_normalise(&asked, &problem, &err), err);
-    return problem;
+    return normal_of(asked);
 }
 
 /* How many lines the recording of such a device has; the file goes. *first is one. */
 static size_t take_lines(const struct mmt_caps *caps, struct mmt_recorded *first)
 {
-    struct mmt_text stem = { 0 }, path = { 0 };
+    SCOPED_TEXT stem = { 0 }, path = { 0 };
     struct mmt_recording recording;
     size_t count = 0;
     mmt_profile_stem(caps, &stem);
@@ -34,8 +31,6 @@ static size_t take_lines(const struct mmt_caps *caps, struct mmt_recorded *first
         mmt_recording_free(&recording);
     }
     unlink(mmt_text_string(&path));
-    mmt_text_finish(&stem);
-    mmt_text_finish(&path);
     return count;
 }
 
@@ -44,7 +39,7 @@ static void test_once(void)
     const struct mmt_caps caps = { .backend = "cuda", .name = "A card" },
                           other = { .backend = "cuda", .name = "Another" },
                           null = { .backend = "null", .name = "None" };
-    const mmt_problem one = problem_of(8), two = problem_of(9);
+    const mmt_problem one = wide_product(8), two = wide_product(9);
     struct mmt_recorded it;
     unsetenv("MMTUNE_RECORD");
     mmt_record_unserved(&caps, &one, SIZE_MAX);
@@ -75,47 +70,35 @@ static void plan(mmt_device *device, const struct mmt_profile *profile,
                  const mmt_problem *problem, const char *configuration)
 {
     mmt_plan_options options = mmt_plan_defaults();
-    mmt_error err = { 0 };
     options.configuration = configuration;
     options.aligned_only = 1;
-    mmt_plan *made = mmt_plan_create(device, profile, problem, &options, &err);
-    if (!CHECK(made != NULL))
-        fprintf(stderr, "    %s\n", err.text);
-    mmt_plan_free(made);
+    SCOPED_PLAN *made = mmt_plan_create(device, profile, problem, &options, &err);
+    CHECK_MADE(made);
 }
 
 /* Neither what an entry serves is written down, nor what the caller named. */
 static void test_plans(mmt_device *device)
 {
-    const mmt_problem tuned = problem_of(16), other = problem_of(17);
-    struct mmt_entry entry = { .problem = tuned, .time = { 1e-3, 1e-5, 5 }, .gflops = 1 };
-    struct mmt_profile *profile = mmt_profile_create();
+    const mmt_problem tuned = wide_product(16), other = wide_product(17);
+    SCOPED_PROFILE *profile = mmt_profile_create();
     struct mmt_recorded it;
-    mmt_error err = { 0 };
     profile->caps = device->caps;
-    CHECK_OK(mmt_config_parse("naive", &entry.config, &err), err);
-    CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
+    add_entry(profile, tuned, "naive", 1e-3);
     plan(device, profile, &tuned, NULL);
     plan(device, NULL, &other, "naive");
     CHECK_EQ_INT(take_lines(&device->caps, &it), 0);
     plan(device, profile, &other, NULL);
     if (CHECK_EQ_INT(take_lines(&device->caps, &it), 1))
         CHECK(mmt_problem_equal(&it.call.problem, &other) && it.call.workspace == 0);
-    mmt_profile_free(profile);
 }
 
 int main(void)
 {
-    char command[64];
-    if (!mkdtemp(folder))
-        return 1;
+    make_folder();
     setenv("XDG_STATE_HOME", folder, 1);
     test_once();
-    mmt_device *device = mmt_device_open("opencl:0", NULL);
+    SCOPED_DEVICE *device = mmt_device_open("opencl:0", NULL);
     if (device)
         test_plans(device);
-    mmt_device_close(device);
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    CHECK(!system(command));
     return test_end("unserved plans");
 }

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "tests/support/full_profile.h"
-#include "tests/support/hopper_caps.h"
+#include "tests/support/caps.h"
 
 /* ---- what becomes of a call ---------------------------------------------------------
  */
@@ -13,7 +13,6 @@ static struct mmt_profile *judged(double theirs, mmt_f32_mode mode)
     struct mmt_profile *profile = mmt_profile_create();
     struct mmt_verdict verdict = { .f32_mode = mode, .ours = 1, .theirs = theirs };
     const mmt_problem plain = mmt_gemm_problem(MMT_F32, 8, 16, 24);
-    mmt_error err = { 0 };
     CHECK_OK(mmt_problem_normalise(&plain, &verdict.call.problem, &err), err);
     strcpy(verdict.driver, "580.65.06");
     strcpy(verdict.library, "cuBLAS 12.8.4");
@@ -55,10 +54,9 @@ static void test_verdict(void)
 /* What the library accumulates in f16 has times of its own. */
 static void test_compute(void)
 {
-    struct mmt_profile *profile = judged(3, MMT_F32_STRICT);
+    SCOPED_PROFILE *profile = judged(3, MMT_F32_STRICT);
     struct mmt_verdict half = profile->verdicts[0];
     const struct mmt_verdict *it;
-    mmt_error err = { 0 };
     half.call.compute = MMT_COMPUTE_16F;
     CHECK(mmt_call_hash(&half.call) != mmt_call_hash(&profile->verdicts[0].call));
     CHECK_EQ_INT(mmt_profile_verdict(profile, &half.call, MMT_F32_STRICT, half.driver,
@@ -70,16 +68,14 @@ static void test_compute(void)
     CHECK_EQ_INT(mmt_profile_verdict(profile, &half.call, MMT_F32_STRICT, half.driver,
                                      half.library, &it),
                  MMT_FATE_SLOWER);
-    mmt_profile_free(profile);
 }
 
 /* Of both modes' verdicts a caller who allows emulation gets the faster. */
 static void test_modes(void)
 {
-    struct mmt_profile *profile = judged(3, MMT_F32_STRICT);
+    SCOPED_PROFILE *profile = judged(3, MMT_F32_STRICT);
     struct mmt_verdict emulated = profile->verdicts[0];
     const struct mmt_verdict *it;
-    mmt_error err = { 0 };
     emulated.f32_mode = MMT_F32_EMULATED;
     emulated.ours = 0.5;
     CHECK_OK(mmt_profile_replace_verdict(profile, &emulated, &err), err);
@@ -92,7 +88,6 @@ static void test_modes(void)
     mmt_profile_verdict(profile, &emulated.call, MMT_F32_STRICT, "580.65.06",
                         "cuBLAS 12.8.4", &it);
     CHECK(it && it->ours == 1);
-    mmt_profile_free(profile);
 }
 
 /* ---- in a file ----------------------------------------------------------------------
@@ -115,7 +110,6 @@ static struct mmt_profile *two_verdicts(void)
                                    .date = "2026-11-30T12:00:00Z",
                                    .ours = 1e-6 / 3,
                                    .theirs = 2e-6 / 3 };
-    mmt_error err = { 0 };
     memcpy(verdict.template_hash, entry.template_hash, sizeof entry.template_hash);
     profile->caps = full_caps;
     CHECK_OK(mmt_profile_replace_verdict(profile, &verdict, &err), err);
@@ -134,7 +128,6 @@ static struct mmt_profile *read_with(struct mmt_profile *profile, const char *ol
                                      const char *new)
 {
     struct mmt_text text = { 0 };
-    mmt_error err = { 0 };
     char *printed = print_profile(profile);
     const char *at = strstr(printed, old);
     if (CHECK(at != NULL)) {
@@ -144,8 +137,7 @@ static struct mmt_profile *read_with(struct mmt_profile *profile, const char *ol
     }
     struct mmt_profile *read =
         mmt_profile_read(mmt_text_string(&text), text.length, &err);
-    if (!CHECK(read != NULL))
-        fprintf(stderr, "    %s\n", err.text);
+    CHECK_MADE(read);
     mmt_text_finish(&text);
     mmt_profile_free(profile);
     free(printed);
@@ -166,24 +158,21 @@ static void same_verdict(const struct mmt_verdict *a, const struct mmt_verdict *
 
 static void test_file(void)
 {
-    struct mmt_profile *a = two_verdicts();
-    struct mmt_profile *b = read_with(two_verdicts(), "", "");
+    SCOPED_PROFILE *a = two_verdicts();
+    SCOPED_PROFILE *b = read_with(two_verdicts(), "", "");
     CHECK_EQ_STR(mmt_profile_warnings(b), "");
     if (CHECK_EQ_INT(b->num_verdicts, 2))
         for (int i = 0; i < 2; i++)
             same_verdict(&a->verdicts[i], &b->verdicts[i]);
-    mmt_profile_free(a);
-    mmt_profile_free(b);
 }
 
 /* One that cannot be used leaves the other. */
 static void test_left_out(const char *old, const char *new, const char *words)
 {
-    struct mmt_profile *b = read_with(two_verdicts(), old, new);
+    SCOPED_PROFILE *b = read_with(two_verdicts(), old, new);
     CHECK_EQ_INT(b->num_verdicts, 1);
     if (!CHECK(strstr(mmt_profile_warnings(b), words) != NULL))
         fprintf(stderr, "    says: %s", mmt_profile_warnings(b));
-    mmt_profile_free(b);
 }
 
 /* A kernel that is no longer the one that was timed serves nobody; where no hash was
@@ -193,12 +182,11 @@ static void test_changed(void)
     struct mmt_profile *profile = two_verdicts();
     strcpy(profile->verdicts[0].template_hash, "0123");
     profile->verdicts[1].template_hash[0] = 0;
-    struct mmt_profile *read = read_with(profile, "", "");
+    SCOPED_PROFILE *read = read_with(profile, "", "");
     if (CHECK_EQ_INT(read->num_verdicts, 1))
         CHECK(read->verdicts[0].call.client == MMT_CLIENT_BLAS);
     CHECK(strstr(mmt_profile_warnings(read),
                  "template naive has changed since it was timed for 1 verdict"));
-    mmt_profile_free(read);
 }
 
 /* ---- layers -------------------------------------------------------------------------
@@ -206,7 +194,6 @@ static void test_changed(void)
 
 static void add_layer(struct mmt_profile *into, struct mmt_profile *from)
 {
-    mmt_error err = { 0 };
     CHECK_OK(mmt_profile_add_layer(into, from, &err), err);
     mmt_profile_free(from);
 }
@@ -214,7 +201,7 @@ static void add_layer(struct mmt_profile *into, struct mmt_profile *from)
 /* Times are of one card: another one's count for nothing. The first layer counts most. */
 static void test_layers(void)
 {
-    struct mmt_profile *all = mmt_profile_create();
+    SCOPED_PROFILE *all = mmt_profile_create();
     struct mmt_profile *other = two_verdicts(), *old = two_verdicts(),
                        *first = two_verdicts(), *second = two_verdicts();
     all->caps = full_caps;
@@ -235,7 +222,6 @@ static void test_layers(void)
     mmt_profile_verdict(all, &all->verdicts[0].call, MMT_F32_EMULATED, full_caps.driver,
                         "cuBLAS 13.1.0", &it);
     CHECK(it && it->ours == 7e-6 && it->layer == 2);
-    mmt_profile_free(all);
 }
 
 /* ---- operands that begin anywhere -------------------------------------------------- */

@@ -1,4 +1,5 @@
 /* The lines between the tuner and its workers. */
+#include "tests/support/made.h"
 #include "tests/support/test.h"
 
 #include "tuner/worker/worker.h"
@@ -9,7 +10,6 @@ static void test_wire(void)
     const struct mmt_result timed = {
         .outcome = MMT_TIMED, .time = { 1e-3, 1e-5, 7 }, .registers = 64, .shared = 4096
     };
-    struct mmt_config config;
     struct mmt_job job = { .task = MMT_TASK_FINALS,
                            .seed = 7,
                            .count = 2,
@@ -22,9 +22,8 @@ static void test_wire(void)
     struct mmt_job back;
     struct mmt_reply reply = { .count = 2, .spoilt = true }, heard;
     struct mmt_text line = { 0 };
-    mmt_error err = { 0 };
     CHECK_OK(mmt_problem_normalise(&product, &job.problem, &err), err);
-    CHECK_OK(mmt_config_parse("tiled TILE=32", &config, &err), err);
+    struct mmt_config config = config_of("tiled TILE=32");
     job.configs[0] = job.configs[1] = config;
     CHECK(mmt_wire_write_job(&job, &line) && mmt_wire_read_job(line.data, &back, &err));
     CHECK(back.task == job.task && back.count == 2 && back.verify[0] && !back.verify[1] &&
@@ -66,9 +65,8 @@ static void test_verdict(void)
                            .path = "/opt/\xc3\xa9/libcublasLt.so.13" };
     struct mmt_job back;
     struct mmt_reply reply = { .count = 1, .library = "cuBLAS 13.1.0" }, heard;
-    struct mmt_text line = { 0 };
+    SCOPED_TEXT line = { 0 };
     char word[16];
-    mmt_error err = { 0 };
     CHECK_OK(mmt_problem_normalise(&product, &job.problem, &err), err);
     job.call.problem = job.problem;
     CHECK(mmt_wire_write_job(&job, &line) && mmt_wire_read_job(line.data, &back, &err));
@@ -82,7 +80,6 @@ static void test_verdict(void)
     CHECK(!mmt_wire_read_note(line.data, word));
     CHECK_EQ_STR(heard.note, "another file ?");
     CHECK_EQ_STR(heard.library, "cuBLAS 13.1.0");
-    mmt_text_finish(&line);
 }
 
 int main(void)

@@ -6,7 +6,6 @@
 #include "dropin/clblast/call.h"
 #include "tests/support/test.h"
 
-static mmt_error err;
 static cl_context context;
 static cl_device_id id;
 

@@ -238,17 +238,28 @@ static int multiply(struct handle *handle, const struct gemm *it)
     return SUCCESS;
 }
 
-#define ONE(data_, ld_)                                                                  \
+/* Of a function with sizes of 32 bits, and of its twin with sizes of 64. */
+#define BOTH(define, name, ...)                                                          \
+    define(name, int, __VA_ARGS__) define(name##_64, int64_t, __VA_ARGS__)
+
+/* The product of a function whose parameters have these names; matrices come last. */
+#define PRODUCT(batch, compute, type_a, type_b, type_c, ...)                             \
+    &(const struct gemm)                                                                 \
     {                                                                                    \
-        .data = data_, .ld = ld_                                                         \
+        op_a, op_b, m, n, k, batch, compute, alpha, beta, type_a, type_b, type_c,        \
+            __VA_ARGS__                                                                  \
     }
-#define STRIDED(data_, ld_, stride_)                                                     \
+#define ONE(x)                                                                           \
     {                                                                                    \
-        .data = data_, .ld = ld_, .stride = stride_                                      \
+        .data = x, .ld = ld##x                                                           \
     }
-#define LISTED(list_, ld_)                                                               \
+#define STRIDED(x)                                                                       \
     {                                                                                    \
-        .list = (const void *const *) list_, .ld = ld_                                   \
+        .data = x, .ld = ld##x, .stride = stride_##x                                     \
+    }
+#define LISTED(x)                                                                        \
+    {                                                                                    \
+        .list = (const void *const *) x, .ld = ld##x                                     \
     }
 
 #define GEMM(name, size, element, code, computes)                                        \
@@ -258,16 +269,11 @@ static int multiply(struct handle *handle, const struct gemm *it)
          const element *beta, element *c, size ldc)                                      \
     {                                                                                    \
         fake_count(__func__);                                                            \
-        const struct gemm gemm = {                                                       \
-            op_a, op_b, m,    n,    k,           1,           computes,   alpha,         \
-            beta, code, code, code, ONE(a, lda), ONE(b, ldb), ONE(c, ldc)                \
-        };                                                                               \
-        return multiply(handle, &gemm);                                                  \
+        return multiply(handle,                                                          \
+                        PRODUCT(1, computes, code, code, code, ONE(a), ONE(b), ONE(c))); \
     }
-GEMM(cublasSgemm_v2, int, float, R_32F, COMPUTE_32F)
-GEMM(cublasSgemm_v2_64, int64_t, float, R_32F, COMPUTE_32F)
-GEMM(cublasDgemm_v2, int, double, R_64F, COMPUTE_64F)
-GEMM(cublasDgemm_v2_64, int64_t, double, R_64F, COMPUTE_64F)
+BOTH(GEMM, cublasSgemm_v2, float, R_32F, COMPUTE_32F)
+BOTH(GEMM, cublasDgemm_v2, double, R_64F, COMPUTE_64F)
 
 #define GEMM_STRIDED(name, size, element, code, computes)                                \
     EXPORT(int)                                                                          \
@@ -277,31 +283,14 @@ GEMM(cublasDgemm_v2_64, int64_t, double, R_64F, COMPUTE_64F)
          element *c, size ldc, long long stride_c, size batch)                           \
     {                                                                                    \
         fake_count(__func__);                                                            \
-        const struct gemm gemm = { op_a,                                                 \
-                                   op_b,                                                 \
-                                   m,                                                    \
-                                   n,                                                    \
-                                   k,                                                    \
-                                   batch,                                                \
-                                   computes,                                             \
-                                   alpha,                                                \
-                                   beta,                                                 \
-                                   code,                                                 \
-                                   code,                                                 \
-                                   code,                                                 \
-                                   STRIDED(a, lda, stride_a),                            \
-                                   STRIDED(b, ldb, stride_b),                            \
-                                   STRIDED(c, ldc, stride_c) };                          \
-        return multiply(handle, &gemm);                                                  \
+        return multiply(handle, PRODUCT(batch, computes, code, code, code, STRIDED(a),   \
+                                        STRIDED(b), STRIDED(c)));                        \
     }
-GEMM_STRIDED(cublasSgemmStridedBatched, int, float, R_32F, COMPUTE_32F)
-GEMM_STRIDED(cublasSgemmStridedBatched_64, int64_t, float, R_32F, COMPUTE_32F)
-GEMM_STRIDED(cublasDgemmStridedBatched, int, double, R_64F, COMPUTE_64F)
-GEMM_STRIDED(cublasDgemmStridedBatched_64, int64_t, double, R_64F, COMPUTE_64F)
-GEMM_STRIDED(cublasHgemmStridedBatched, int, uint16_t, R_16F, COMPUTE_16F)
-GEMM_STRIDED(cublasHgemmStridedBatched_64, int64_t, uint16_t, R_16F, COMPUTE_16F)
+BOTH(GEMM_STRIDED, cublasSgemmStridedBatched, float, R_32F, COMPUTE_32F)
+BOTH(GEMM_STRIDED, cublasDgemmStridedBatched, double, R_64F, COMPUTE_64F)
+BOTH(GEMM_STRIDED, cublasHgemmStridedBatched, uint16_t, R_16F, COMPUTE_16F)
 
-#define GEMM_EX(name, size)                                                              \
+#define GEMM_EX(name, size, ...)                                                         \
     EXPORT(int)                                                                          \
     name(struct handle *handle, int op_a, int op_b, size m, size n, size k,              \
          const void *alpha, const void *a, int type_a, size lda, const void *b,          \
@@ -309,32 +298,24 @@ GEMM_STRIDED(cublasHgemmStridedBatched_64, int64_t, uint16_t, R_16F, COMPUTE_16F
          int compute, int algorithm)                                                     \
     {                                                                                    \
         fake_count(__func__);                                                            \
-        const struct gemm gemm = {                                                       \
-            op_a, op_b,   m,      n,      k,           1,           compute,    alpha,   \
-            beta, type_a, type_b, type_c, ONE(a, lda), ONE(b, ldb), ONE(c, ldc)          \
-        };                                                                               \
-        return multiply(handle, &gemm);                                                  \
+        return multiply(handle, PRODUCT(1, compute, type_a, type_b, type_c, ONE(a),      \
+                                        ONE(b), ONE(c)));                                \
     }
-GEMM_EX(cublasGemmEx, int)
-GEMM_EX(cublasGemmEx_64, int64_t)
+BOTH(GEMM_EX, cublasGemmEx)
 
-#define SGEMM_EX(name, size)                                                             \
+#define SGEMM_EX(name, size, ...)                                                        \
     EXPORT(int)                                                                          \
     name(struct handle *handle, int op_a, int op_b, size m, size n, size k,              \
          const float *alpha, const void *a, int type_a, size lda, const void *b,         \
          int type_b, size ldb, const float *beta, void *c, int type_c, size ldc)         \
     {                                                                                    \
         fake_count(__func__);                                                            \
-        const struct gemm gemm = { op_a,        op_b,        m,           n,             \
-                                   k,           1,           COMPUTE_32F, alpha,         \
-                                   beta,        type_a,      type_b,      type_c,        \
-                                   ONE(a, lda), ONE(b, ldb), ONE(c, ldc) };              \
-        return multiply(handle, &gemm);                                                  \
+        return multiply(handle, PRODUCT(1, COMPUTE_32F, type_a, type_b, type_c, ONE(a),  \
+                                        ONE(b), ONE(c)));                                \
     }
-SGEMM_EX(cublasSgemmEx, int)
-SGEMM_EX(cublasSgemmEx_64, int64_t)
+BOTH(SGEMM_EX, cublasSgemmEx)
 
-#define GEMM_STRIDED_EX(name, size)                                                      \
+#define GEMM_STRIDED_EX(name, size, ...)                                                 \
     EXPORT(int)                                                                          \
     name(struct handle *handle, int op_a, int op_b, size m, size n, size k,              \
          const void *alpha, const void *a, int type_a, size lda, long long stride_a,     \
@@ -343,27 +324,12 @@ SGEMM_EX(cublasSgemmEx_64, int64_t)
          int algorithm)                                                                  \
     {                                                                                    \
         fake_count(__func__);                                                            \
-        const struct gemm gemm = { op_a,                                                 \
-                                   op_b,                                                 \
-                                   m,                                                    \
-                                   n,                                                    \
-                                   k,                                                    \
-                                   batch,                                                \
-                                   compute,                                              \
-                                   alpha,                                                \
-                                   beta,                                                 \
-                                   type_a,                                               \
-                                   type_b,                                               \
-                                   type_c,                                               \
-                                   STRIDED(a, lda, stride_a),                            \
-                                   STRIDED(b, ldb, stride_b),                            \
-                                   STRIDED(c, ldc, stride_c) };                          \
-        return multiply(handle, &gemm);                                                  \
+        return multiply(handle, PRODUCT(batch, compute, type_a, type_b, type_c,          \
+                                        STRIDED(a), STRIDED(b), STRIDED(c)));            \
     }
-GEMM_STRIDED_EX(cublasGemmStridedBatchedEx, int)
-GEMM_STRIDED_EX(cublasGemmStridedBatchedEx_64, int64_t)
+BOTH(GEMM_STRIDED_EX, cublasGemmStridedBatchedEx)
 
-#define GEMM_BATCHED_EX(name, size)                                                      \
+#define GEMM_BATCHED_EX(name, size, ...)                                                 \
     EXPORT(int)                                                                          \
     name(struct handle *handle, int op_a, int op_b, size m, size n, size k,              \
          const void *alpha, const void *const a[], int type_a, size lda,                 \
@@ -371,18 +337,13 @@ GEMM_STRIDED_EX(cublasGemmStridedBatchedEx_64, int64_t)
          int type_c, size ldc, size batch, int compute, int algorithm)                   \
     {                                                                                    \
         fake_count(__func__);                                                            \
-        const struct gemm gemm = {                                                       \
-            op_a,          op_b, m,      n,      k,      batch,          compute,        \
-            alpha,         beta, type_a, type_b, type_c, LISTED(a, lda), LISTED(b, ldb), \
-            LISTED(c, ldc)                                                               \
-        };                                                                               \
-        return multiply(handle, &gemm);                                                  \
+        return multiply(handle, PRODUCT(batch, compute, type_a, type_b, type_c,          \
+                                        LISTED(a), LISTED(b), LISTED(c)));               \
     }
-GEMM_BATCHED_EX(cublasGemmBatchedEx, int)
-GEMM_BATCHED_EX(cublasGemmBatchedEx_64, int64_t)
+BOTH(GEMM_BATCHED_EX, cublasGemmBatchedEx)
 
 /* Of one element: real and imaginary part. */
-#define CGEMM(name, size)                                                                \
+#define CGEMM(name, size, ...)                                                           \
     EXPORT(int)                                                                          \
     name(struct handle *handle, int op_a, int op_b, size m, size n, size k,              \
          const float *alpha, const float *a, size lda, const float *b, size ldb,         \
@@ -396,8 +357,7 @@ GEMM_BATCHED_EX(cublasGemmBatchedEx_64, int64_t)
         c[1] = a[0] * b[1] + a[1] * b[0];                                                \
         return 0;                                                                        \
     }
-CGEMM(cublasCgemm_v2, int)
-CGEMM(cublasCgemm_v2_64, int64_t)
+BOTH(CGEMM, cublasCgemm_v2)
 
 /* ---- products that libcublasLt computes -------------------------------------------- */
 
@@ -429,18 +389,15 @@ static int multiply_by_lt(struct handle *handle, const struct gemm *it, void *c)
     return status;
 }
 
-#define HGEMM(name, size)                                                                \
+#define HGEMM(name, size, ...)                                                           \
     EXPORT(int)                                                                          \
     name(struct handle *handle, int op_a, int op_b, size m, size n, size k,              \
          const uint16_t *alpha, const uint16_t *a, size lda, const uint16_t *b,          \
          size ldb, const uint16_t *beta, uint16_t *c, size ldc)                          \
     {                                                                                    \
         fake_count(__func__);                                                            \
-        const struct gemm gemm = { op_a,        op_b,        m,           n,             \
-                                   k,           1,           COMPUTE_16F, alpha,         \
-                                   beta,        R_16F,       R_16F,       R_16F,         \
-                                   ONE(a, lda), ONE(b, ldb), ONE(c, ldc) };              \
-        return multiply_by_lt(handle, &gemm, c);                                         \
+        return multiply_by_lt(                                                           \
+            handle,                                                                      \
+            PRODUCT(1, COMPUTE_16F, R_16F, R_16F, R_16F, ONE(a), ONE(b), ONE(c)), c);    \
     }
-HGEMM(cublasHgemm, int)
-HGEMM(cublasHgemm_64, int64_t)
+BOTH(HGEMM, cublasHgemm)

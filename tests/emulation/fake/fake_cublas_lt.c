@@ -189,6 +189,30 @@ static int get(const struct attribute *list, const void *object, int number, voi
     return SUCCESS;
 }
 
+#define OBJECT(name, kind)                                                               \
+    EXPORT(int) name##Destroy(struct kind *it)                                           \
+    {                                                                                    \
+        fake_count(__func__);                                                            \
+        free(it);                                                                        \
+        return SUCCESS;                                                                  \
+    }                                                                                    \
+    EXPORT(int)                                                                          \
+    name##SetAttribute(struct kind *it, int attribute, const void *value, size_t size)   \
+    {                                                                                    \
+        fake_count(__func__);                                                            \
+        return set(kind##_attributes, it, attribute, value, size);                       \
+    }                                                                                    \
+    EXPORT(int)                                                                          \
+    name##GetAttribute(const struct kind *it, int attribute, void *value, size_t size,   \
+                       size_t *written)                                                  \
+    {                                                                                    \
+        fake_count(__func__);                                                            \
+        return get(kind##_attributes, it, attribute, value, size, written);              \
+    }
+OBJECT(cublasLtMatmulDesc, desc)
+OBJECT(cublasLtMatrixLayout, layout)
+OBJECT(cublasLtMatmulPreference, preference)
+
 EXPORT(int) cublasLtMatmulDescCreate(struct desc **out, int compute, int scale)
 {
     fake_count(__func__);
@@ -204,29 +228,6 @@ EXPORT(int) cublasLtMatmulDescCreate(struct desc **out, int compute, int scale)
     return SUCCESS;
 }
 
-EXPORT(int) cublasLtMatmulDescDestroy(struct desc *desc)
-{
-    fake_count(__func__);
-    free(desc);
-    return SUCCESS;
-}
-
-EXPORT(int)
-cublasLtMatmulDescSetAttribute(struct desc *desc, int attribute, const void *value,
-                               size_t size)
-{
-    fake_count(__func__);
-    return set(desc_attributes, desc, attribute, value, size);
-}
-
-EXPORT(int)
-cublasLtMatmulDescGetAttribute(const struct desc *desc, int attribute, void *value,
-                               size_t size, size_t *written)
-{
-    fake_count(__func__);
-    return get(desc_attributes, desc, attribute, value, size, written);
-}
-
 EXPORT(int)
 cublasLtMatrixLayoutCreate(struct layout **out, int type, uint64_t rows, uint64_t columns,
                            int64_t ld)
@@ -239,57 +240,11 @@ cublasLtMatrixLayoutCreate(struct layout **out, int type, uint64_t rows, uint64_
     return SUCCESS;
 }
 
-EXPORT(int) cublasLtMatrixLayoutDestroy(struct layout *layout)
-{
-    fake_count(__func__);
-    free(layout);
-    return SUCCESS;
-}
-
-EXPORT(int)
-cublasLtMatrixLayoutSetAttribute(struct layout *layout, int attribute, const void *value,
-                                 size_t size)
-{
-    fake_count(__func__);
-    return set(layout_attributes, layout, attribute, value, size);
-}
-
-EXPORT(int)
-cublasLtMatrixLayoutGetAttribute(const struct layout *layout, int attribute, void *value,
-                                 size_t size, size_t *written)
-{
-    fake_count(__func__);
-    return get(layout_attributes, layout, attribute, value, size, written);
-}
-
 EXPORT(int) cublasLtMatmulPreferenceCreate(struct preference **out)
 {
     fake_count(__func__);
     *out = calloc(1, sizeof **out);
     return SUCCESS;
-}
-
-EXPORT(int) cublasLtMatmulPreferenceDestroy(struct preference *preference)
-{
-    fake_count(__func__);
-    free(preference);
-    return SUCCESS;
-}
-
-EXPORT(int)
-cublasLtMatmulPreferenceSetAttribute(struct preference *preference, int attribute,
-                                     const void *value, size_t size)
-{
-    fake_count(__func__);
-    return set(preference_attributes, preference, attribute, value, size);
-}
-
-EXPORT(int)
-cublasLtMatmulPreferenceGetAttribute(const struct preference *preference, int attribute,
-                                     void *value, size_t size, size_t *written)
-{
-    fake_count(__func__);
-    return get(preference_attributes, preference, attribute, value, size, written);
 }
 
 /* ---- algorithms -------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "generator/generator.h"
-#include "tests/support/hopper_caps.h"
+#include "tests/support/caps.h"
 
 static struct mmt_caps caps;
 
