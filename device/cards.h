@@ -1,11 +1,11 @@
-/* What NVIDIA's cards are like where nobody can ask them: there is none, or OpenCL does not
- * tell. */
+/* What NVIDIA's cards are like where nobody can ask them: there is none, or OpenCL does
+ * not tell. */
 #ifndef MMT_DEVICE_CARDS_H
 #define MMT_DEVICE_CARDS_H
 
-/* A usual card of a compute capability. Shared memory in KiB: what a block may ask for, what
- * a multiprocessor has; the same for all cards of it, as are threads and blocks. Cache in
- * KiB, memory in GiB, clock in MHz. */
+/* A usual card of a compute capability. Shared memory in KiB: what a block may ask for,
+ * what a multiprocessor has; the same for all cards of it, as are threads and blocks.
+ * Cache in KiB, memory in GiB, clock in MHz. */
 struct mmt_card {
     int sm;
     unsigned shared, shared_per_sm, threads_per_sm, blocks_per_sm, sms;

@@ -350,8 +350,8 @@ static bool mma_prefers(const mmt_problem *p, const struct mmt_caps *caps)
 
 /* What both templates of mma.cl have. */
 #define OF_MMA_CL                                                                        \
-    .op = MMT_GEMM, .fused = true, .dialects = MMT_CUDA_CXX | MMT_OPENCL_C, .preferred_on = MMT_GPU,    \
-    .fma_per_cycle_per_sm = 512, .file = "mma.cl",                                       \
+    .op = MMT_GEMM, .fused = true, .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,              \
+    .preferred_on = MMT_GPU, .fma_per_cycle_per_sm = 512, .file = "mma.cl",              \
     .helpers = { "ptx.h", "transpose.h", "stage.h", "grid.h" }, .knobs = knobs,          \
     .num_knobs = NUM_KNOBS, .check_device = mma_check_device,                            \
     .check_problem = mma_check_problem, .tile = mma_tile, .work = mma_work,              \

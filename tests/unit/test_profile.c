@@ -426,6 +426,22 @@ static char *replaced(char *text, const char *now, const char *before)
     return out.data;
 }
 
+/* An entry of skinny that is older than SUBGROUP has its first value. */
+static void test_younger_knob(void)
+{
+    SCOPED_PROFILE *profile = mmt_profile_create();
+    const struct mmt_entry entry = full_entry(mmt_template_find("skinny"), 0);
+    char *text = NULL;
+
+    profile->caps = full_caps;
+    CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
+    text = replaced(print_profile(profile), ", \"SUBGROUP\": 0", "");
+    SCOPED_PROFILE *read = mmt_profile_read(text, strlen(text), &err);
+    if (CHECK(read && read->num_entries == 1))
+        CHECK(mmt_config_equal(&read->entries[0].config, &entry.config));
+    free(text);
+}
+
 /* Each COPY of simt was a template of its own once, which had no such knob. */
 static void test_copies(void)
 {
@@ -483,6 +499,7 @@ int main(void)
     test_path();
     test_foreign();
     test_changed();
+    test_younger_knob();
     test_copies();
     return test_end("profile");
 }

@@ -1,5 +1,6 @@
-/* templates/kernels/dpas.h for the host, written after Intel's description of the functions
- * and apart from the kernel that uses them. A warp of 32 has several subgroups. */
+/* templates/kernels/dpas.h for the host, written after Intel's description of the
+ * functions and apart from the kernel that uses them. A warp of 32 has several subgroups.
+ */
 
 enum { WORD = 4 / sizeof(element), DEPTH = 8 * WORD, PART = DEPTH / SUBGROUP };
 
