@@ -192,28 +192,28 @@ static void test_waits(void)
     unsetenv("MMTUNE_RUN_WAIT");
 }
 
-static void *warm_up(void *unused)
+static void *warm_up(void *table)
 {
-    atomic_store(&calls->warm, true);
+    atomic_store(&((struct mmt_calls *) table)->warm, true);
     return NULL;
 }
 
-/* One waits for what is compiled, while calls are served. The clock stands still. */
+/* One waits for what is compiled, while calls are served. The clock stands still. The
+ * table is one that no keeper reads. */
 static void test_warm(void)
 {
+    static struct mmt_calls table = { .options.record = true };
     pthread_t thread;
     planted_now = 1000;
-    mmt_calls_wait_warm(calls);
-    CHECK(!atomic_load(&calls->waited));
-    calls->options.record = false;
-    atomic_store(&calls->warm, false);
-    CHECK(!pthread_create(&thread, NULL, warm_up, NULL));
-    mmt_calls_wait_warm(calls);
-    CHECK(atomic_load(&calls->warm) && atomic_load(&calls->waited));
+    mmt_calls_wait_warm(&table);
+    CHECK(!atomic_load(&table.waited));
+    table.options.record = false;
+    CHECK(!pthread_create(&thread, NULL, warm_up, &table));
+    mmt_calls_wait_warm(&table);
+    CHECK(atomic_load(&table.warm) && atomic_load(&table.waited));
     pthread_join(thread, NULL);
-    atomic_store(&calls->warm, false);
-    mmt_calls_wait_warm(calls);
-    calls->options.record = true;
+    atomic_store(&table.warm, false);
+    mmt_calls_wait_warm(&table);
     planted_now = -1;
 }
 
