@@ -88,6 +88,9 @@ def test_configurations(device):
                 "--shape", "24x20x28"], 0, "3 right")
     check(said.count("right  f32 nn  tiled TILE=16 ") == 2 and "right  f32 nn  naive" in said,
           f"configurations of a list:\n{said}")
+    # The first starting point of simt is no CPU's.
+    run(["verify", "simt", "--device", device, "--type", "f32", "--transposes", "nn", "--shape", "24x20x28"], 0,
+        "1 right, 0 wrong, 0 failed")
     run(["verify", "panel PACK_B=0", "--device", device, "--type", "i8", "--transposes", "nn", "--shape", "24x20x28"], 1,
         "cannot run: elements of B are converted while they are packed", "1 failed")
 

@@ -33,8 +33,9 @@ struct request {
     int64_t sample, seed;
     double limit;               /* seconds */
     bool races;                 /* looked for as long as that */
-    struct mmt_config *configs; /* those named */
+    struct mmt_config *configs; /* those named, with the first seed's other values */
     int num_configs;
+    struct mmt_words words; /* of each of them */
 };
 
 /* What was looked at for races last. */
@@ -68,7 +69,8 @@ static mmt_status add_config(struct request *request, const char *words, mmt_err
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for %zu configurations",
                         count);
     request->configs = grown;
-    return mmt_config_parse(words, &grown[request->num_configs++], err);
+    mmt_status status = mmt_config_parse(words, &grown[request->num_configs++], err);
+    return status ? status : mmt_words_take(&request->words, words, err);
 }
 
 /* The configuration whose words are being read. */
@@ -324,15 +326,29 @@ static void verify_templates(struct run *run, const struct problems *problems)
     }
 }
 
+/* The first problem that a configuration serves as `mmt_config_parse_for` completes it;
+ * the first of all where it serves none. */
+static int first_named(const char *words, const struct problems *problems,
+                       const struct mmt_caps *caps, struct mmt_config *out)
+{
+    for (int i = 0; i < problems->count; i++)
+        if (!mmt_config_parse_for(words, &problems->problem[i], caps, out, NULL) &&
+            !mmt_config_check_problem(out, &problems->problem[i], caps))
+            return i;
+    mmt_config_parse_for(words, &problems->problem[0], caps, out, NULL);
+    return 0;
+}
+
 /* What none of the problems is served by fails on the first, with the reason. */
 static void verify_named(struct run *run, const struct problems *problems)
 {
-    for (int i = 0; i < run->request->num_configs; i++) {
-        const struct mmt_config *config = &run->request->configs[i];
-        if (config->template->op == problems->problem->op &&
-            first_served(config, problems, &run->tune.device.caps) % problems->count ==
-                problems->at)
-            verify_one(run, &problems->problem[problems->at], config);
+    const struct request *request = run->request;
+    for (int i = 0; i < request->num_configs; i++) {
+        struct mmt_config config = request->configs[i];
+        if (config.template->op == problems->problem->op &&
+            first_named(request->words.each[i], problems, &run->tune.device.caps,
+                        &config) == problems->at)
+            verify_one(run, &problems->problem[problems->at], &config);
     }
 }
 
@@ -568,6 +584,7 @@ int mmt_verb_verify(int argc, char **argv)
     if (exit < 0)
         exit = verify_on_device(&request, argv[0]);
     free(request.configs);
+    mmt_words_finish(&request.words);
     mmt_words_finish(&request.shapes);
     return exit;
 }
