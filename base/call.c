@@ -98,7 +98,7 @@ void mmt_call_add_workspace(struct mmt_call *sum, const struct mmt_call *call)
     sum->most_workspace = most > library_least(sum) ? most : 0;
 }
 
-/* ---- operands that begin anywhere -------------------------------------------------- */
+/* ---- unaligned operands ------------------------------------------------------------ */
 
 size_t mmt_call_offset(const struct mmt_call *call, size_t element)
 {

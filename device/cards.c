@@ -1,3 +1,4 @@
+/* The table of NVIDIA's cards, one for each compute capability. */
 #include "device/cards.h"
 
 static const struct mmt_card cards[] = {

@@ -130,7 +130,7 @@ def test_gaps():
 
 
 def test_alignment():
-    """Operands that begin anywhere are kinds of their own; `alignment` counts where ours is not faster there."""
+    """Unaligned operands are kinds of their own; `alignment` counts where ours is not faster there."""
     rows = {"n=12": (0, "taken"), "n=12,off=4": (4, "taken"), "n=13,off=8": (8, "taken"), "n=14,off=12": (4, "alignment"),
             "n=15,off=4": (None, "no verdict"), "n=16,off=32": (0, "taken"), "n=17,pad=1,off=4": (4, "taken")}
     simt = "simt TILE_M=32 TILE_N=32 TILE_K=16"

@@ -224,7 +224,7 @@ static void test_layers(void)
     CHECK(it && it->ours == 7e-6 && it->layer == 2);
 }
 
-/* ---- operands that begin anywhere -------------------------------------------------- */
+/* ---- unaligned operands ------------------------------------------------------------ */
 
 /* Rows of what stands in are aligned as the call's operands are, and no further. */
 static void test_stand_in(void)
