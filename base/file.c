@@ -78,10 +78,6 @@ static mmt_status require_regular(int fd, const char *path, struct stat *found,
         return fail_errno(err, "open", path);
     if (S_ISREG(found->st_mode))
         return MMT_OK;
-    if (S_ISDIR(found->st_mode)) {
-        errno = EISDIR;
-        return fail_errno(err, "read", path);
-    }
     return mmt_fail(err, MMT_ERROR_IO, "'%s' is %s; a regular file is needed", path,
                     kind_of(found->st_mode));
 }
@@ -264,6 +260,18 @@ static char *folder_of(const char *path)
     if (!slash)
         return strdup(".");
     return strndup(path, slash == path ? 1 : (size_t) (slash - path));
+}
+
+mmt_status mmt_file_make_parent(const char *path, bool own, mmt_error *err)
+{
+    char *folder = folder_of(path);
+    mmt_status status = !folder
+                            ? mmt_fail(err, MMT_ERROR_MEMORY,
+                                       "out of memory making the folder of '%s'", path)
+                        : own ? mmt_file_make_own_folder(folder, NULL, err)
+                              : mmt_file_make_folder(folder, err);
+    free(folder);
+    return status;
 }
 
 /* ---- replacing ------------------------------------------------------------------- */

@@ -38,6 +38,9 @@ mmt_status mmt_file_make_folder(const char *path, mmt_error *err);
 mmt_status mmt_file_open_own_folder(const char *path, int *out, mmt_error *err);
 mmt_status mmt_file_make_own_folder(const char *path, int *out, mmt_error *err);
 
+/* Makes the folder that a file is to stand in: with `own`, one as above. */
+mmt_status mmt_file_make_parent(const char *path, bool own, mmt_error *err);
+
 /* In such a folder: read a regular file that this user alone may write, and replace
  * whatever stands under the name. No link is followed. */
 mmt_status mmt_file_read_own(int folder, const char *name, size_t limit,

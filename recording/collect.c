@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "recording/lock.h"
 
 /* A recording that has become longer is added up. */
 static const size_t most_recorded_bytes = (size_t) 16 << 20;
@@ -47,7 +46,8 @@ static bool head_is_whole(const struct mmt_counts_head *head)
     return !memcmp(head->magic, MMT_COUNTS_MAGIC, sizeof head->magic) &&
            head->row_size == sizeof(struct mmt_counted) && head->fates == MMT_NUM_FATES &&
            ends(head->version, sizeof head->version) &&
-           ends(head->host, sizeof head->host) && ends(head->boot, sizeof head->boot) &&
+           ends(head->owner.host, sizeof head->owner.host) &&
+           ends(head->owner.boot, sizeof head->owner.boot) &&
            ends(head->stem, sizeof head->stem) &&
            ends(head->library, sizeof head->library) &&
            ends(head->path, sizeof head->path) && ends(head->run, sizeof head->run) &&
@@ -118,23 +118,17 @@ static void close_file(struct file *file)
 
 /* ---- whose it is ------------------------------------------------------------------- */
 
-static bool is_of_this_machine(const struct mmt_counts_head *head,
-                               const struct mmt_counts_head *here)
+static bool is_of_this_machine(const struct mmt_process *owner,
+                               const struct mmt_process *self)
 {
-    return !strcmp(head->boot, here->boot) || !strcmp(head->host, here->host);
+    return !strcmp(owner->boot, self->boot) || !strcmp(owner->host, self->host);
 }
 
 /* Whether its process has ended, for all that can be known. */
-static bool is_over(const struct file *file, const struct mmt_counts_head *here)
+static bool is_over(const struct file *file, const struct mmt_process *self)
 {
-    const struct mmt_counts_head *head = file->head;
-    if (file->state.st_mtime < time(NULL) - FORGOTTEN)
-        return true;
-    if (!strcmp(head->host, here->host) && strcmp(head->boot, here->boot))
-        return true;
-    return !strcmp(head->boot, here->boot) && head->started &&
-           head->pid_space == here->pid_space &&
-           mmt_counts_started((long) head->pid) != head->started;
+    return file->state.st_mtime < time(NULL) - FORGOTTEN ||
+           mmt_process_is_gone(&file->head->owner, self);
 }
 
 /* ---- adding up --------------------------------------------------------------------- */
@@ -188,11 +182,11 @@ static bool add(const struct file *file,
 
 /* Whether the process is gone is asked before its last counts are read. */
 static void collect(int folder, const char *name, struct file *file,
-                    const struct mmt_counts_head *here,
+                    const struct mmt_process *self,
                     void (*owed)(void *context, const struct mmt_counts_owed *it),
                     void *context)
 {
-    const bool over = is_over(file, here);
+    const bool over = is_over(file, self);
     if (over && !read_again(file, name))
         return;
     if (add(file, owed, context) && over)
@@ -208,21 +202,20 @@ static bool is_counts(const char *name)
 void mmt_counts_collect(void (*owed)(void *context, const struct mmt_counts_owed *it),
                         void *context)
 {
-    struct mmt_counts_head here = { 0 };
+    const struct mmt_process self = mmt_process_self();
     struct mmt_text path = { 0 };
     int folder = -1;
     mmt_counts_folder(&path);
     mmt_file_open_own_folder(mmt_text_string(&path), &folder, NULL);
     DIR *files = folder < 0 ? NULL : fdopendir(folder);
-    mmt_counts_identify(&here);
     for (struct dirent *it; files && (it = readdir(files));) {
         struct file file = { .fd = -1 };
         if (!is_counts(it->d_name))
             continue;
         mmt_text_addf(&file.path, "%s/%s", mmt_text_string(&path), it->d_name);
         if (read_file(dirfd(files), it->d_name, &file) &&
-            is_of_this_machine(file.head, &here))
-            collect(dirfd(files), it->d_name, &file, &here, owed, context);
+            is_of_this_machine(&file.head->owner, &self))
+            collect(dirfd(files), it->d_name, &file, &self, owed, context);
         close_file(&file);
     }
     if (files)

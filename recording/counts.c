@@ -11,11 +11,9 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/file.h"
-#include "recording/lock.h"
 
 /* Rows that a file has room for at first; it is doubled when they are given away. */
 enum { FIRST_ROWS = 64 };
@@ -139,45 +137,6 @@ mmt_status mmt_counts_check(mmt_error *err)
     return MMT_OK;
 }
 
-/* ---- whose it is ------------------------------------------------------------------- */
-
-static void read_line(const char *path, char *to, size_t size)
-{
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const ssize_t got = fd < 0 ? -1 : read(fd, to, size - 1);
-    if (fd >= 0)
-        close(fd);
-    to[got > 0 ? got : 0] = '\0';
-    to[strcspn(to, "\n")] = '\0';
-}
-
-uint64_t mmt_counts_started(long pid)
-{
-    char path[64], text[1024];
-    unsigned long long ticks = 0;
-    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
-    read_line(path, text, sizeof text);
-    const char *behind = strrchr(text, ')'); /* the program's name may have anything */
-    if (behind)
-        sscanf(behind,
-               ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
-               "%*d %*d %*d %*d %llu",
-               &ticks);
-    return ticks;
-}
-
-void mmt_counts_identify(struct mmt_counts_head *head)
-{
-    struct utsname names;
-    struct stat space;
-    if (!uname(&names))
-        snprintf(head->host, sizeof head->host, "%.63s", names.nodename);
-    read_line("/proc/sys/kernel/random/boot_id", head->boot, sizeof head->boot);
-    head->pid_space = stat("/proc/self/ns/pid", &space) ? 0 : space.st_ino;
-    head->pid = getpid();
-    head->started = mmt_counts_started(getpid());
-}
-
 static void fill_head(struct mmt_counts_head *head, const struct mmt_counts_of *of)
 {
     memcpy(head->magic, MMT_COUNTS_MAGIC, sizeof head->magic);
@@ -188,7 +147,7 @@ static void fill_head(struct mmt_counts_head *head, const struct mmt_counts_of *
     snprintf(head->library, sizeof head->library, "%s", of->library);
     snprintf(head->path, sizeof head->path, "%s", of->path);
     snprintf(head->run, sizeof head->run, "%s", of->run);
-    mmt_counts_identify(head);
+    head->owner = mmt_process_self();
 }
 
 /* ---- counting ---------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #ifndef MMT_RECORDING_COUNTS_FILE_H
 #define MMT_RECORDING_COUNTS_FILE_H
 
+#include "base/process.h"
 #include "recording/counts.h"
 
 #define MMT_COUNTS_MAGIC  "mmtcnt1"
@@ -13,11 +14,7 @@ struct mmt_counts_head {
     uint32_t row_size; /* bytes: that of another version differs */
     uint32_t fates;    /* how many there are */
     char version[32];  /* of mmtune */
-    /* Whose it is: the machine since it was started, there the name space of process
-     * numbers, and in that the process. 0 or "": unknown. */
-    char host[64], boot[40];
-    uint64_t pid_space, started; /* clock ticks since the machine was */
-    int64_t pid;
+    struct mmt_process owner;
     char stem[160], library[48], path[256], run[48];
     atomic_int number; /* rows that were given away, also those that found no room */
 };
@@ -25,12 +22,6 @@ struct mmt_counts_head {
 /* Rows begin here, in bytes. */
 enum { MMT_COUNTS_HEAD = 1024 };
 _Static_assert(sizeof(struct mmt_counts_head) <= MMT_COUNTS_HEAD, "the head has room");
-
-/* When a process was started, in clock ticks since the machine was; 0: there is none. */
-uint64_t mmt_counts_started(long pid);
-
-/* Fills in whose counts those of this process are. */
-void mmt_counts_identify(struct mmt_counts_head *head);
 
 /* What a row has that was not told yet; false: nothing. *now is what it has. */
 bool mmt_counted_take(const struct mmt_counts_head *head, const struct mmt_counted *row,

@@ -5,7 +5,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "recording/lock.h"
+#include "base/log.h"
+#include "recording/lines.h"
 
 typedef bool keeps(void *context, const struct mmt_recorded *it);
 
@@ -32,8 +33,8 @@ static mmt_status add_up(const char *path, bool by_run, keeps *keep, void *conte
 {
     struct mmt_recording recording = { 0 };
     struct mmt_text others = { 0 };
-    int fd;
-    mmt_status status = mmt_recording_open(path, true, &fd, err);
+    struct mmt_log log;
+    mmt_status status = mmt_log_open(&log, path, MMT_LOG_REPLACE, NULL, err);
     if (status)
         return status;
     status = mmt_recording_read_apart(path, by_run, &others, &recording, err);
@@ -41,7 +42,7 @@ static mmt_status add_up(const char *path, bool by_run, keeps *keep, void *conte
         status = rewrite(path, &recording, &others, keep, context, err);
     mmt_recording_free(&recording);
     mmt_text_finish(&others);
-    close(fd);
+    mmt_log_close(&log);
     return status;
 }
 

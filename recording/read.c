@@ -1,18 +1,15 @@
 /* Reading recordings: lines of one call added up. */
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/hash.h"
-#include "recording/lock.h"
+#include "base/log.h"
+#include "recording/lines.h"
 
-/* Lines that are told of; bytes of the longest that is read. */
-enum { MOST_TOLD = 20, MOST_BYTES = 1 << 16 };
+/* Lines that are told of; bytes of the longest that is read, and of all. */
+enum { MOST_TOLD = 20, MOST_BYTES = 1 << 16, MOST_READ = 1 << 30 };
 
 /* A recording while it is read. */
 struct reading {
@@ -250,63 +247,42 @@ static void pass_over(struct reading *reading, long number, const char *why)
                       why);
 }
 
-static mmt_status take_line(struct reading *reading, const char *text, size_t length,
-                            long number, mmt_error *err)
+static mmt_status take_line(struct reading *reading, const struct mmt_log_line *at,
+                            mmt_error *err)
 {
     struct mmt_recorded it = { 0 };
     mmt_error why = { 0 };
     json_error_t where;
     mmt_status status = MMT_OK;
     bool more = false;
-    if (!length)
+    if (!at->length)
         return MMT_OK;
-    json_t *line = json_loadb(text, length, JSON_REJECT_DUPLICATES, &where);
+    json_t *line = json_loadb(at->text, at->length, JSON_REJECT_DUPLICATES, &where);
     const char *wrong =
         line ? read_line(line, &it, &more, &why) : "it is torn, or no line of JSON";
     if (!reading->by_run)
         it.run[0] = 0;
     if (reading->others && json_is_object(line) && (wrong || more)) {
-        mmt_text_add_bytes(reading->others, text, length);
+        mmt_text_add_bytes(reading->others, at->text, at->length);
         mmt_text_add(reading->others, "\n");
     } else if (wrong)
-        pass_over(reading, number, wrong);
+        pass_over(reading, at->number, wrong);
     else
         status = mmt_recording_add(reading->out, &it, err);
     json_decref(line);
     return status;
 }
 
-/* A line without its end; false: there is none. One that is longer than `bytes` is read
- * to its end, and *length tells. */
-static bool get_line(FILE *file, char *bytes, size_t *length)
-{
-    int next = 0;
-    *length = 0;
-    while ((next = getc_unlocked(file)) != EOF && next != '\n') {
-        if (*length < MOST_BYTES)
-            bytes[*length] = (char) next;
-        *length += 1;
-    }
-    return next != EOF || *length;
-}
-
-static mmt_status take_lines(struct reading *reading, FILE *file, const char *path,
+static mmt_status take_lines(struct reading *reading, const struct mmt_text *text,
                              mmt_error *err)
 {
-    char *line = malloc(MOST_BYTES);
-    size_t length;
-    mmt_status status =
-        line ? MMT_OK
-             : mmt_fail(err, MMT_ERROR_MEMORY, "out of memory reading '%s'", path);
-    for (long number = 1; !status && get_line(file, line, &length); number++)
-        if (length > MOST_BYTES)
-            pass_over(reading, number, "it has more than 65536 bytes");
+    struct mmt_log_line line = { 0 };
+    mmt_status status = MMT_OK;
+    while (!status && mmt_log_next(text, &line))
+        if (line.length > MOST_BYTES)
+            pass_over(reading, line.number, "it has more than 65536 bytes");
         else
-            status = take_line(reading, line, length, number, err);
-    if (!status && ferror(file))
-        status = mmt_fail_native(err, MMT_ERROR_IO, errno, "cannot read '%s': %s", path,
-                                 strerror(errno));
-    free(line);
+            status = take_line(reading, &line, err);
     return status;
 }
 
@@ -326,12 +302,17 @@ void mmt_recording_sort(struct mmt_recording *recording)
         qsort(recording->list, recording->count, sizeof *recording->list, compare);
 }
 
-static mmt_status read_file(FILE *file, const char *path, bool by_run,
-                            struct mmt_text *others, struct mmt_recording *out,
-                            mmt_error *err)
+mmt_status mmt_recording_read_apart(const char *path, bool by_run,
+                                    struct mmt_text *others, struct mmt_recording *out,
+                                    mmt_error *err)
 {
     struct reading reading = { .out = out, .by_run = by_run, .others = others };
-    mmt_status status = take_lines(&reading, file, path, err);
+    struct mmt_text text = { 0 };
+    *out = (struct mmt_recording){ 0 };
+    mmt_status status = mmt_file_read(path, MOST_READ, &text, err);
+    if (!status)
+        status = take_lines(&reading, &text, err);
+    mmt_text_finish(&text);
     if (reading.passed > MOST_TOLD)
         mmt_text_addf(&out->warnings, "and %ld more lines are passed over\n",
                       reading.passed - MOST_TOLD);
@@ -340,39 +321,6 @@ static mmt_status read_file(FILE *file, const char *path, bool by_run,
     mmt_recording_sort(out);
     if (status)
         mmt_recording_free(out);
-    return status;
-}
-
-/* A pipe would be waited for. NULL with an error. */
-static FILE *open_regular(const char *path, mmt_error *err)
-{
-    struct stat found;
-    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    FILE *file = NULL;
-    if (fd < 0 || fstat(fd, &found))
-        mmt_fail_native(err, errno == ENOENT ? MMT_ERROR_NOT_FOUND : MMT_ERROR_IO, errno,
-                        "cannot read the recording '%s': %s", path, strerror(errno));
-    else if (!S_ISREG(found.st_mode))
-        mmt_fail(err, MMT_ERROR_IO,
-                 "cannot read the recording '%s': a regular file is needed", path);
-    else if (!(file = fdopen(fd, "r")))
-        mmt_fail(err, MMT_ERROR_MEMORY, "out of memory reading '%s'", path);
-    if (!file && fd >= 0)
-        close(fd);
-    return file;
-}
-
-mmt_status mmt_recording_read_apart(const char *path, bool by_run,
-                                    struct mmt_text *others, struct mmt_recording *out,
-                                    mmt_error *err)
-{
-    mmt_error why = { 0 };
-    *out = (struct mmt_recording){ 0 };
-    FILE *file = open_regular(path, &why);
-    if (!file)
-        return mmt_fail_native(err, why.status, why.native, "%s", why.text);
-    mmt_status status = read_file(file, path, by_run, others, out, err);
-    fclose(file);
     return status;
 }
 

@@ -2,16 +2,11 @@
  * that may have another JSON library. */
 #include "recording/recording.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/file.h"
-#include "recording/lock.h"
+#include "base/log.h"
+#include "recording/lines.h"
 
 int64_t mmt_recorded_calls(const struct mmt_recorded *recorded)
 {
@@ -100,92 +95,31 @@ void mmt_recorded_print(const struct mmt_recorded *it, struct mmt_text *text)
 
 /* ---- appending ------------------------------------------------------------------- */
 
-/* Nobody else may put files into it. */
-static mmt_status make_folder(const char *path, mmt_error *err)
-{
-    const char *slash = strrchr(path, '/');
-    if (!slash || slash == path)
-        return MMT_OK;
-    char *folder = strndup(path, slash - path);
-    mmt_status status =
-        folder ? mmt_file_make_own_folder(folder, NULL, err)
-               : mmt_fail(err, MMT_ERROR_MEMORY, "out of memory appending to '%s'", path);
-    free(folder);
-    return status;
-}
-
-/* Whether the file ends in the midst of a line: a disk was full, or a machine stopped. */
-static bool is_torn(int fd)
-{
-    struct stat found;
-    char last = '\n';
-    return !fstat(fd, &found) && found.st_size > 0 &&
-           pread(fd, &last, 1, found.st_size - 1) == 1 && last != '\n';
-}
-
-/* A write beyond the process's limit would end it. */
-static bool may_grow(int fd, size_t length)
-{
-    struct rlimit limit;
-    struct stat found;
-    return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY ||
-           fstat(fd, &found) || (rlim_t) found.st_size + length <= limit.rlim_cur;
-}
-
-/* All in one write, so that lines of several processes never mix. */
-static mmt_status write_once(int fd, const char *path, const char *bytes, size_t length,
-                             mmt_error *err)
-{
-    ssize_t put = -1;
-    errno = EFBIG;
-    if (may_grow(fd, length))
-        do
-            put = write(fd, bytes, length);
-        while (put < 0 && errno == EINTR);
-    if (put == (ssize_t) length)
-        return MMT_OK;
-    const int code = put < 0 ? errno : ENOSPC;
-    return mmt_fail_native(err, MMT_ERROR_IO, code, "cannot append to '%s': %s", path,
-                           strerror(code));
-}
-
-static mmt_status append(const char *path, const struct mmt_text *lines, mmt_error *err)
-{
-    int fd;
-    mmt_status status = make_folder(path, err);
-    if (!status)
-        status = mmt_recording_open(path, false, &fd, err);
-    if (status)
-        return status;
-    const bool torn = is_torn(fd); /* `lines` begin with an end of line for it */
-    status = write_once(fd, path, lines->data + !torn, lines->length - !torn, err);
-    close(fd);
-    return status;
-}
-
 mmt_status mmt_recording_append(const char *path, const struct mmt_recorded *list,
                                 size_t count, mmt_error *err)
 {
     struct mmt_text lines = { 0 };
+    struct mmt_log log = { 0 };
     mmt_status status = MMT_OK;
     if (!count)
         return MMT_OK;
-    mmt_text_add(&lines, "\n");
     for (size_t i = 0; i < count; i++)
         mmt_recorded_print(&list[i], &lines);
     if (lines.failed)
         status = mmt_fail(err, MMT_ERROR_MEMORY, "out of memory appending to '%s'", path);
     else
-        status = append(path, &lines, err);
+        status = mmt_log_open(&log, path, MMT_LOG_SHARE, NULL, err);
+    if (!status)
+        status = mmt_log_append(&log, mmt_text_string(&lines), lines.length, err);
+    mmt_log_close(&log);
     mmt_text_finish(&lines);
     return status;
 }
 
 mmt_status mmt_recording_check(const char *path, mmt_error *err)
 {
-    int fd;
-    mmt_status status = mmt_recording_open(path, false, &fd, err);
-    if (!status)
-        close(fd);
+    struct mmt_log log;
+    mmt_status status = mmt_log_open(&log, path, MMT_LOG_SHARE, NULL, err);
+    mmt_log_close(&log);
     return status;
 }

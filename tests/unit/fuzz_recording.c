@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "recording/counts_file.h"
-#include "recording/lock.h"
+#include "recording/lines.h"
 #include "tests/support/fuzz.h"
 #include "tests/support/scoped.h"
 
@@ -61,8 +61,8 @@ static void read_counts(const char *data, size_t size)
         memcpy(head->magic, MMT_COUNTS_MAGIC, sizeof head->magic);
         head->row_size = sizeof(struct mmt_counted);
         head->fates = MMT_NUM_FATES;
-        mmt_counts_identify(head);
-        head->started++;
+        head->owner = mmt_process_self();
+        head->owner.started++;
         strcpy(head->stem, "card");
         head->library[47] = head->path[255] = head->run[47] = head->version[31] = 0;
     }

@@ -225,7 +225,7 @@ static void test_read_fails(void)
                 MMT_ERROR_NOT_FOUND, "absent': No such file");
     CHECK(!text.data);
     CHECK_FAILS(mmt_file_read(folder, 9, &text, &err), err, MMT_ERROR_IO,
-                "Is a directory");
+                "is a folder; a regular file is needed");
 
     mmt_file_replace(in_folder("ten"), "0123456789", 10, NULL);
     CHECK_FAILS(mmt_file_read(in_folder("ten"), 9, &text, &err), err, MMT_ERROR_FORMAT,

@@ -85,7 +85,7 @@ static void write_journal(void)
         add(journal, &record);
     }
     CHECK(mmt_journal_open(path, &caps, false, &err) == NULL); /* it is locked */
-    CHECK(strstr(err.text, "another mmtune") != NULL);
+    CHECK(strstr(err.text, "is locked by another process") != NULL);
     mmt_journal_close(journal);
 }
 

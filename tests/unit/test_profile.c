@@ -346,7 +346,7 @@ static void test_files(void)
     CHECK_REFUSED(mmt_profile_load("/nowhere/p.json", &err), MMT_ERROR_NOT_FOUND,
                   "No such file");
     CHECK(strstr(err.text, "/nowhere/p.json"));
-    CHECK_REFUSED(mmt_profile_load("/tmp", &err), MMT_ERROR_IO, "Is a directory");
+    CHECK_REFUSED(mmt_profile_load("/tmp", &err), MMT_ERROR_IO, "is a folder");
     CHECK_REFUSED(mmt_profile_load(NULL, &err), MMT_ERROR_ARGUMENT, "");
     mmt_profile_free(NULL);
 }

@@ -1,4 +1,5 @@
 /* A journal as a file: one line a result, and what opens it. */
+#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +9,6 @@
 
 #include "base/file.h"
 #include "tuner/journal/journal_internal.h"
-
-enum { MAX_BYTES = 1 << 30 };
 
 /* ---- writing --------------------------------------------------------------------- */
 
@@ -21,8 +20,7 @@ static mmt_status write_line(struct mmt_journal *journal, json_t *object, mmt_er
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a line of the journal");
     size_t length = strlen(text);
     text[length++] = '\n'; /* in the place of the terminator */
-    mmt_status status =
-        mmt_journal_file_append(&journal->file, text, length, &journal->notes, err);
+    mmt_status status = mmt_journal_append(journal, text, length, err);
     free(text);
     return status;
 }
@@ -35,9 +33,9 @@ static double wall_clock(void)
     return (double) now.tv_sec + (double) (now.tv_nsec / 1000000) * 1e-3;
 }
 
-static mmt_status write_header(struct mmt_journal *journal, const struct mmt_caps *caps,
-                               mmt_error *err)
+static mmt_status write_header(struct mmt_journal *journal, mmt_error *err)
 {
+    const struct mmt_caps *caps = &journal->caps;
     return write_line(journal,
                       json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:f}", "format",
                                 mmt_journal_format, "backend", caps->backend, "device",
@@ -130,7 +128,7 @@ mmt_status mmt_journal_write_held(struct mmt_journal *journal, mmt_error *err)
 
 mmt_status mmt_journal_look(struct mmt_journal *journal, mmt_error *err)
 {
-    return mmt_journal_file_append(&journal->file, "", 0, &journal->notes, err);
+    return mmt_journal_append(journal, "", 0, err);
 }
 
 mmt_status mmt_journal_forget(struct mmt_journal *journal,
@@ -142,22 +140,23 @@ mmt_status mmt_journal_forget(struct mmt_journal *journal,
 
 /* ---- opening --------------------------------------------------------------------- */
 
-static mmt_status load_journal(struct mmt_journal *journal, const struct mmt_caps *caps,
-                               bool fresh, mmt_error *err)
+static mmt_status load_journal(struct mmt_journal *journal, bool fresh, mmt_error *err)
 {
     struct mmt_text text = { 0 };
     size_t whole = 0;
     bool ours = true;
     mmt_status status = MMT_OK;
     if (!fresh)
-        status = mmt_file_read_open(journal->file.fd, journal->file.path, MAX_BYTES,
-                                    &text, err);
-    if (!status && !fresh)
-        status = mmt_journal_read_lines(journal, caps, &text, &whole, &ours, err);
-    if (!status && (fresh || whole < text.length))
-        status = mmt_journal_file_cut(&journal->file, whole, err);
+        status = mmt_file_read_open(journal->log.fd, journal->path,
+                                    MMT_JOURNAL_MOST_BYTES, &text, err);
+    if (!status)
+        status = mmt_journal_read_lines(journal, &text, &whole, &ours, err);
+    if (!status && (fresh || whole < text.length) &&
+        ftruncate(journal->log.fd, (off_t) whole))
+        status = mmt_fail_native(err, MMT_ERROR_IO, errno, "cannot shorten '%s': %s",
+                                 journal->path, strerror(errno));
     if (!status && (whole == 0 || !ours))
-        status = write_header(journal, caps, err);
+        status = write_header(journal, err);
     mmt_text_finish(&text);
     return status;
 }
@@ -166,12 +165,12 @@ static struct mmt_journal *make_journal(const char *profile_path,
                                         const struct mmt_caps *caps, mmt_error *err)
 {
     struct mmt_journal *journal = calloc(1, sizeof *journal);
-    if (!journal || asprintf(&journal->file.path, "%s.journal", profile_path) < 0) {
+    if (!journal || asprintf(&journal->path, "%s.journal", profile_path) < 0) {
         free(journal);
         mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a journal");
         return NULL;
     }
-    journal->file.fd = -1;
+    journal->log.fd = -1;
     journal->caps = *caps;
     mmt_journal_index(journal);
     return journal;
@@ -184,8 +183,7 @@ struct mmt_journal *mmt_journal_open(const char *profile_path,
     struct mmt_journal *journal = make_journal(profile_path, caps, err);
     if (!journal)
         return NULL;
-    if (!mmt_journal_file_open(&journal->file, &journal->is_new, &journal->notes, err) &&
-        !load_journal(journal, caps, fresh, err))
+    if (!mmt_journal_open_file(journal, err) && !load_journal(journal, fresh, err))
         return journal;
     mmt_journal_close(journal);
     return NULL;
@@ -202,11 +200,11 @@ mmt_status mmt_journal_read(const char *profile_path, const struct mmt_caps *cap
     *out = NULL;
     if (!journal)
         return MMT_ERROR_MEMORY;
-    const bool is_there = !access(journal->file.path, F_OK);
+    const bool is_there = !access(journal->path, F_OK);
     if (is_there)
-        status = mmt_file_read(journal->file.path, MAX_BYTES, &text, err);
+        status = mmt_file_read(journal->path, MMT_JOURNAL_MOST_BYTES, &text, err);
     if (is_there && !status)
-        status = mmt_journal_read_lines(journal, caps, &text, &whole, &ours, err);
+        status = mmt_journal_read_lines(journal, &text, &whole, &ours, err);
     mmt_text_finish(&text);
     if (is_there && !status)
         *out = journal;
@@ -219,7 +217,10 @@ void mmt_journal_close(struct mmt_journal *journal)
 {
     if (!journal)
         return;
-    mmt_journal_file_close(&journal->file);
+    if (journal->log.fd >= 0)
+        fdatasync(journal->log.fd);
+    mmt_log_close(&journal->log);
+    free(journal->path);
     mmt_text_finish(&journal->notes);
     free(journal->records);
     free(journal->next);

@@ -2,8 +2,8 @@
 #ifndef MMT_TUNER_JOURNAL_JOURNAL_INTERNAL_H
 #define MMT_TUNER_JOURNAL_JOURNAL_INTERNAL_H
 
+#include "base/log.h"
 #include "tuner/journal/journal.h"
-#include "tuner/journal/file.h"
 
 static const char mmt_journal_format[] = "mmtune journal 1";
 
@@ -14,9 +14,11 @@ struct known_hash {
 };
 
 struct mmt_journal {
-    struct mmt_journal_file file;
-    bool is_new;  /* nothing stood at the path */
-    double limit; /* seconds that a candidate has in this run; 0: not told */
+    char *path;
+    struct mmt_log log; /* not open where it is only read */
+    double synced;      /* mmt_now() of the last fdatasync */
+    bool is_new;        /* nothing stood at the path */
+    double limit;       /* seconds that a candidate has in this run; 0: not told */
     struct mmt_record *records;
     size_t count, room;
     size_t written; /* lines of results since it was opened */
@@ -33,6 +35,17 @@ struct mmt_journal {
     int num_hashes;
     struct mmt_text notes;
 };
+
+enum { MMT_JOURNAL_MOST_BYTES = 1 << 30 };
+
+/* Opens or makes the file, and the folders above it, and locks it. */
+mmt_status mmt_journal_open_file(struct mmt_journal *journal, mmt_error *err);
+
+/* Appends one line, wholly or not at all. Where the file was deleted or replaced since
+ * the last one, all that it had is first written anew at its path, and that is noted; a
+ * file that took its place is kept as "PATH.replaced". */
+mmt_status mmt_journal_append(struct mmt_journal *journal, const char *line,
+                              size_t length, mmt_error *err);
 
 /* Adds a record in memory; false where memory is exhausted. */
 bool mmt_journal_keep(struct mmt_journal *journal, const struct mmt_record *record);
@@ -61,7 +74,6 @@ void mmt_journal_print_resolved(const struct mmt_journal *journal,
 /* Reads whole lines; *whole gets the bytes that they take, *ours whether what follows
  * them is by this device's compiler. */
 mmt_status mmt_journal_read_lines(struct mmt_journal *journal,
-                                  const struct mmt_caps *caps,
                                   const struct mmt_text *text, size_t *whole, bool *ours,
                                   mmt_error *err);
 

@@ -29,13 +29,14 @@ static double read_number(const json_t *object, const char *key, double otherwis
 }
 
 static mmt_status check_header(const struct mmt_journal *journal, const json_t *header,
-                               const struct mmt_caps *caps, mmt_error *err)
+                               mmt_error *err)
 {
+    const struct mmt_caps *caps = &journal->caps;
     if (strcmp(word_of(header, "format"), mmt_journal_format))
         return mmt_fail(err, MMT_ERROR_FORMAT,
                         "'%s' is no journal of this version of mmtune (its first line "
                         "should have \"format\": \"%s\"); --fresh starts a new one",
-                        journal->file.path, mmt_journal_format);
+                        journal->path, mmt_journal_format);
     if (strcmp(word_of(header, "backend"), caps->backend) ||
         strcmp(word_of(header, "device"), caps->name) ||
         strcmp(word_of(header, "architecture"), caps->architecture))
@@ -43,7 +44,7 @@ static mmt_status check_header(const struct mmt_journal *journal, const json_t *
             err, MMT_ERROR_FORMAT,
             "the journal '%s' is of another device, %s (%s, %s), not of %s "
             "(%s, %s); name another file with -o, or --fresh starts a new one",
-            journal->file.path, word_of(header, "device"), word_of(header, "backend"),
+            journal->path, word_of(header, "device"), word_of(header, "backend"),
             word_of(header, "architecture"), caps->name, caps->backend,
             caps->architecture);
     return MMT_OK;
@@ -95,23 +96,20 @@ static enum verdict read_record(struct mmt_journal *journal, const json_t *line,
     return is_resolved_alike(journal, line, out) ? RECORD : CHANGED;
 }
 
-/* Reads whole lines; *whole gets the bytes that they take, *ours whether what follows
- * them is by this device's compiler. */
 mmt_status mmt_journal_read_lines(struct mmt_journal *journal,
-                                  const struct mmt_caps *caps,
                                   const struct mmt_text *text, size_t *whole, bool *ours,
                                   mmt_error *err)
 {
+    const struct mmt_caps *caps = &journal->caps;
     int unreadable = 0, changed = 0, others = 0;
-    const char *at = mmt_text_string(text), *end;
+    struct mmt_log_line at = { 0 };
     mmt_status status = MMT_OK;
-    for (*whole = 0; !status && (end = memchr(at, '\n', text->length - *whole));
-         at = end + 1, *whole = (size_t) (at - text->data)) {
-        json_t *line = json_loadb(at, (size_t) (end - at), 0, NULL);
+    for (*whole = 0; !status && mmt_log_next(text, &at) && !at.torn; *whole = at.behind) {
+        json_t *line = json_loadb(at.text, at.length, 0, NULL);
         struct mmt_record record;
         struct mmt_forget forget;
-        if (*whole == 0 || json_object_get(line, "format")) {
-            status = check_header(journal, line, caps, err);
+        if (at.number == 1 || json_object_get(line, "format")) {
+            status = check_header(journal, line, err);
             *ours = is_by_this_compiler(line, caps);
         } else if (mmt_forget_read(line, &forget)) {
             mmt_journal_drop_forgotten(journal, &forget);
@@ -130,17 +128,17 @@ mmt_status mmt_journal_read_lines(struct mmt_journal *journal,
     if (unreadable)
         mmt_text_addf(&journal->notes,
                       "%d lines of '%s' cannot be read and are left out\n", unreadable,
-                      journal->file.path);
+                      journal->path);
     if (others)
         mmt_text_addf(
             &journal->notes,
             "%d results in '%s' were made with another compiler than %s and are "
             "left out\n",
-            others, journal->file.path, caps->compiler);
+            others, journal->path, caps->compiler);
     if (changed)
         mmt_text_addf(&journal->notes,
                       "%d results in '%s' are of kernels that have changed since and "
                       "are left out\n",
-                      changed, journal->file.path);
+                      changed, journal->path);
     return status;
 }

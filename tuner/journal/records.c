@@ -8,7 +8,7 @@
 
 const char *mmt_journal_path(const struct mmt_journal *journal)
 {
-    return journal->file.path;
+    return journal->path;
 }
 
 size_t mmt_journal_written(const struct mmt_journal *journal)
@@ -409,7 +409,7 @@ void mmt_journal_pass_over(struct mmt_journal *journal,
         mmt_text_addf(
             &journal->notes,
             "%zu results in '%s' are passed over, the first of them because %s\n",
-            journal->count - left, journal->file.path, first);
+            journal->count - left, journal->path, first);
     journal->count = left;
     mmt_journal_index(journal);
 }

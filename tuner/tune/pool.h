@@ -2,7 +2,7 @@
 #ifndef MMT_TUNER_TUNE_POOL_H
 #define MMT_TUNER_TUNE_POOL_H
 
-#include "tuner/journal/lock.h"
+#include "tuner/journal/own_folder.h"
 #include "tuner/worker/worker.h"
 
 struct mmt_run;

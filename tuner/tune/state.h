@@ -6,7 +6,7 @@
 #include "recording/recording.h"
 #include "tuner/common/suites.h"
 #include "tuner/journal/journal.h"
-#include "tuner/journal/lock.h"
+#include "tuner/journal/own_folder.h"
 #include "tuner/measure/roofline.h"
 #include "tuner/tune/pool.h"
 
