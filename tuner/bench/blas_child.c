@@ -8,12 +8,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/type.h"
 #include "dropin/blas/library.h"
-#include "tuner/bench/openblas_child.h"
+#include "tuner/common/child.h"
 #include "tuner/common/options.h"
 
 enum { PAGE = 4096, BEHIND_A_PAGE = 16 };
@@ -101,26 +100,6 @@ static void multiply(const struct child *child, const struct mmt_blas_request *n
                             mmt_blas_operand(child->memory, memory, 2, copy), &ldc, 1, 1);
 }
 
-static double cpu_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
-}
-
-/* Waits until idle threads no longer spin, a tenth of a second at most. */
-static void rest_cores(void)
-{
-    const struct timespec pause = { 0, 2000000 };
-
-    for (int i = 0; i < 50; i++) {
-        const double before = cpu_seconds();
-        nanosleep(&pause, NULL);
-        if (cpu_seconds() - before < 2e-4)
-            return;
-    }
-}
-
 static bool map_memory(struct child *child, size_t size)
 {
     if (child->size == size)
@@ -128,7 +107,7 @@ static bool map_memory(struct child *child, size_t size)
     if (child->size)
         munmap(child->memory, child->size);
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-                        MMT_BLAS_MEMORY_FD, 0);
+                        MMT_CHILD_MEMORY_FD, 0);
     child->memory = memory == MAP_FAILED ? NULL : memory;
     child->size = child->memory ? size : 0;
     return child->memory;
@@ -151,7 +130,7 @@ static void answer(struct child *child, const struct mmt_blas_request *request,
     for (int64_t i = 0; i < request->count; i++)
         multiply(child, request, &memory, request->copy + i);
     reply->seconds = mmt_now() - start;
-    rest_cores();
+    mmt_child_rest();
 }
 
 int mmt_verb_blas(int argc, char **argv)
@@ -162,12 +141,12 @@ int mmt_verb_blas(int argc, char **argv)
 
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* one that hangs hears no end of its socket */
     load_any(&child, argc > 1 ? argv[1] : "", &hello);
-    if (!mmt_openblas_send(MMT_BLAS_SOCKET_FD, &hello, sizeof hello) || hello.status)
+    if (!mmt_child_send(MMT_CHILD_FD, &hello, sizeof hello) || hello.status)
         return MMT_EXIT_FAILED;
-    while (mmt_openblas_receive(MMT_BLAS_SOCKET_FD, &request, sizeof request)) {
+    while (mmt_child_receive(MMT_CHILD_FD, &request, sizeof request)) {
         struct mmt_blas_reply reply = { MMT_OK };
         answer(&child, &request, &reply);
-        if (!mmt_openblas_send(MMT_BLAS_SOCKET_FD, &reply, sizeof reply))
+        if (!mmt_child_send(MMT_CHILD_FD, &reply, sizeof reply))
             return MMT_EXIT_FAILED;
     }
     return MMT_EXIT_DONE;

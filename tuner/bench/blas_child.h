@@ -10,8 +10,6 @@
 
 #include "base/problem.h"
 
-enum { MMT_BLAS_SOCKET_FD = 0, MMT_BLAS_MEMORY_FD = 3 }; /* of the child */
-
 /* Where the operands are; bytes. Filled in from the problem and the number of copies. */
 struct mmt_blas_memory {
     size_t bytes[3], pitch[3]; /* of A, B and C: of a copy, from copy to copy */

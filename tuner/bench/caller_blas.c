@@ -1,32 +1,24 @@
 /* sgemm and dgemm of a program's BLAS, on matrices in host memory, beside ours on the
  * same ones: what the program would wait for, by the host's clock. */
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "runtime/runtime.h"
 #include "tuner/bench/blas_child.h"
 #include "tuner/bench/caller.h"
-#include "tuner/bench/openblas_child.h"
+#include "tuner/common/child.h"
 #include "tuner/verify/session_internal.h"
-
-extern char **environ;
 
 enum { OURS = -1 };
 
 struct blas {
-    pid_t pid;  /* 0: there is none */
-    int socket; /* -1: there is none */
-    int file;   /* of the memory that both map */
+    struct mmt_child child;
+    int file; /* of the memory that both map */
     char name[48];
     struct mmt_session *session;
     struct mmt_blas_request request;
@@ -36,75 +28,25 @@ struct blas {
 
 /* ---- the process ----------------------------------------------------------------- */
 
-static int spawn_child(const char *path, int inner, int file, pid_t *pid)
-{
-    char *const argv[] = { "mmtune", "--blas-child", (char *) path, NULL };
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, inner, MMT_BLAS_SOCKET_FD);
-    posix_spawn_file_actions_adddup2(&actions, file, MMT_BLAS_MEMORY_FD);
-    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-    const int code =
-        posix_spawn(pid, "/proc/self/exe", &actions, &attributes, argv, environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    return code;
-}
-
-static void stop_child(struct blas *self)
-{
-    if (self->socket >= 0)
-        close(self->socket);
-    if (self->pid > 0) {
-        kill(self->pid, SIGKILL);
-        while (waitpid(self->pid, NULL, 0) < 0 && errno == EINTR)
-            ;
-    }
-    self->socket = -1;
-    self->pid = 0;
-}
-
 static mmt_status receive(struct blas *self, struct mmt_blas_reply *reply, mmt_error *err)
 {
-    if (self->socket < 0 || !mmt_openblas_receive(self->socket, reply, sizeof *reply)) {
-        stop_child(self);
+    if (!mmt_child_receive(self->child.fd, reply, sizeof *reply)) {
+        mmt_child_stop(&self->child);
         return mmt_fail(err, MMT_ERROR_DEVICE, "the process that runs the BLAS died");
     }
     return reply->status ? mmt_fail(err, reply->status, "%s", reply->text) : MMT_OK;
 }
 
-/* A number at or above the child's own would be closed by what it is put on. */
-static int make_file(void)
-{
-    const int file = memfd_create("mmtune-operands", MFD_CLOEXEC);
-    const int high =
-        file >= 0 ? fcntl(file, F_DUPFD_CLOEXEC, MMT_BLAS_MEMORY_FD + 1) : -1;
-    if (file >= 0)
-        close(file);
-    return high;
-}
-
 static mmt_status start_child(struct blas *self, const char *path, char note[256],
                               mmt_error *err)
 {
-    int pair[2] = { -1, -1 };
+    char *const argv[] = { "mmtune", "--blas-child", (char *) path, NULL };
     struct mmt_blas_reply hello = { MMT_OK };
 
-    self->file = make_file();
-    int code = self->file < 0                                             ? errno
-               : socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) ? errno
-                                                                          : 0;
-    self->socket = pair[0];
-    if (!code && (code = spawn_child(path, pair[1], self->file, &self->pid)))
-        self->pid = 0;
-    if (pair[1] >= 0)
-        close(pair[1]);
+    self->file = memfd_create("mmtune-operands", MFD_CLOEXEC);
+    const int code = self->file < 0
+                         ? errno
+                         : mmt_child_start(&self->child, argv, NULL, -1, self->file);
     if (code)
         return mmt_fail_native(err, MMT_ERROR_IO, code,
                                "cannot start a process for the program's BLAS: %s",
@@ -122,7 +64,7 @@ static mmt_status start_child(struct blas *self, const char *path, char note[256
 static void close_blas(void *given)
 {
     struct blas *self = given;
-    stop_child(self);
+    mmt_child_stop(&self->child);
     if (self->file >= 0)
         close(self->file);
     free(self);
@@ -134,7 +76,7 @@ static mmt_status open_blas(mmt_device *device, const char *path, void **out,
     struct blas *self = calloc(1, sizeof *self);
     if (!self)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the program's BLAS");
-    self->socket = -1;
+    self->child.fd = -1;
     note[0] = '\0';
     const mmt_status status = start_child(self, path, note, err);
     if (status)
@@ -247,8 +189,7 @@ static mmt_status time_theirs(struct blas *self, int64_t count, double *seconds,
     self->request.copy = self->session->next;
     self->request.count = count;
     self->session->next += count;
-    if (self->socket >= 0)
-        mmt_openblas_send(self->socket, &self->request, sizeof self->request);
+    mmt_child_send(self->child.fd, &self->request, sizeof self->request);
     const mmt_status status = receive(self, &reply, err);
     *seconds = reply.seconds;
     return status;

@@ -2,17 +2,16 @@
  * a socket. */
 #include "tuner/bench/openblas_child.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "device/library.h"
 #include "tuner/verify/data.h"
+#include "tuner/common/child.h"
 #include "tuner/common/options.h"
 
 enum { ROW_MAJOR = 101, AS_STORED = 111, TRANSPOSED = 112 };
@@ -46,44 +45,7 @@ struct child {
     char *a, *b, *c;
 };
 
-/* ---- messages -------------------------------------------------------------------- */
-
-bool mmt_openblas_send(int fd, const void *bytes, size_t size)
-{
-    for (const char *at = bytes; size;) {
-        ssize_t sent = send(fd, at, size, MSG_NOSIGNAL);
-        if (sent < 0 && errno == EINTR)
-            continue;
-        if (sent <= 0)
-            return false;
-        at += sent;
-        size -= (size_t) sent;
-    }
-    return true;
-}
-
-bool mmt_openblas_receive(int fd, void *bytes, size_t size)
-{
-    for (char *at = bytes; size;) {
-        ssize_t got = recv(fd, at, size, 0);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        at += got;
-        size -= (size_t) got;
-    }
-    return true;
-}
-
 /* ---- computing ------------------------------------------------------------------- */
-
-static double seconds_of(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
-}
 
 static void call_gemm(const struct functions *call, const mmt_problem *p, const void *a,
                       const void *b, void *c)
@@ -115,20 +77,6 @@ static void multiply_copy(const struct child *child, int64_t number)
                   child->c + copy * now->pitch_c + z * (size_t) p->stride_c * element);
 }
 
-/* Waits until the threads have stopped spinning, seen from the time that the process
- * uses; a tenth of a second at most. */
-static void rest_cores(void)
-{
-    const struct timespec pause = { 0, 2000000 };
-
-    for (int i = 0; i < 50; i++) {
-        double before = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
-        nanosleep(&pause, NULL);
-        if (seconds_of(CLOCK_PROCESS_CPUTIME_ID) - before < 2e-4)
-            return;
-    }
-}
-
 /* The first of several wakes the threads and is not counted. */
 static void run_request(const struct child *child,
                         const struct mmt_openblas_request *request,
@@ -136,11 +84,11 @@ static void run_request(const struct child *child,
 {
     if (request->count > 1)
         multiply_copy(child, request->first);
-    double start = seconds_of(CLOCK_MONOTONIC);
+    double start = mmt_now();
     for (int64_t i = 0; i < request->count; i++)
         multiply_copy(child, request->first + i);
-    reply->seconds = seconds_of(CLOCK_MONOTONIC) - start;
-    rest_cores();
+    reply->seconds = mmt_now() - start;
+    mmt_child_rest();
 }
 
 /* ---- memory ---------------------------------------------------------------------- */
@@ -182,11 +130,11 @@ static bool prepare_operands(struct child *child,
 
     if (!make_room(child, request)) {
         no_memory(reply);
-        mmt_openblas_send(MMT_OPENBLAS_FD, reply, sizeof *reply);
+        mmt_child_send(MMT_CHILD_FD, reply, sizeof *reply);
         return false;
     }
-    return mmt_openblas_receive(MMT_OPENBLAS_FD, child->a, copies * request->pitch_a) &&
-           mmt_openblas_receive(MMT_OPENBLAS_FD, child->b, copies * request->pitch_b);
+    return mmt_child_receive(MMT_CHILD_FD, child->a, copies * request->pitch_a) &&
+           mmt_child_receive(MMT_CHILD_FD, child->b, copies * request->pitch_b);
 }
 
 /* ---- how fast this core type is -------------------------------------------------- */
@@ -208,10 +156,10 @@ static void probe_type(const struct child *child, mmt_type type,
         mmt_data_fill(&data, 0, a, elements);
         mmt_data_fill(&data, elements, b, elements);
         call_gemm(&child->call, &p, a, b, c);
-        double start = seconds_of(CLOCK_MONOTONIC);
+        double start = mmt_now();
         call_gemm(&child->call, &p, a, b, c);
-        reply->seconds = seconds_of(CLOCK_MONOTONIC) - start;
-        rest_cores();
+        reply->seconds = mmt_now() - start;
+        mmt_child_rest();
     } else {
         no_memory(reply);
     }
@@ -272,11 +220,11 @@ static bool answer_request(struct child *child,
     case MMT_OPENBLAS_RESULT:
         break;
     }
-    if (!mmt_openblas_send(MMT_OPENBLAS_FD, &reply, sizeof reply))
+    if (!mmt_child_send(MMT_CHILD_FD, &reply, sizeof reply))
         return false;
     size_t bytes = (size_t) mmt_problem_extent_c(p) * mmt_type_size(p->type);
     return request->what != MMT_OPENBLAS_RESULT ||
-           mmt_openblas_send(MMT_OPENBLAS_FD, child->c, bytes);
+           mmt_child_send(MMT_CHILD_FD, child->c, bytes);
 }
 
 int mmt_verb_openblas(int argc, char **argv)
@@ -287,9 +235,9 @@ int mmt_verb_openblas(int argc, char **argv)
 
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* one that hangs hears no end of its socket */
     load_openblas(&child, &ready);
-    if (!mmt_openblas_send(MMT_OPENBLAS_FD, &ready, sizeof ready) || ready.status)
+    if (!mmt_child_send(MMT_CHILD_FD, &ready, sizeof ready) || ready.status)
         return MMT_EXIT_FAILED;
-    while (mmt_openblas_receive(MMT_OPENBLAS_FD, &request, sizeof request))
+    while (mmt_child_receive(MMT_CHILD_FD, &request, sizeof request))
         if (!answer_request(&child, &request))
             return MMT_EXIT_FAILED;
     return MMT_EXIT_DONE;

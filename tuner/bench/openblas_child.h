@@ -9,8 +9,6 @@
 
 #include "base/problem.h"
 
-enum { MMT_OPENBLAS_FD = 0 }; /* the child's end of the socket */
-
 struct mmt_openblas_request {
     enum {
         MMT_OPENBLAS_PROBE,   /* one product of a middling square of problem.type */
@@ -35,9 +33,5 @@ struct mmt_openblas_reply {
 
 /* The side of the square that is probed. */
 enum { MMT_OPENBLAS_PROBE_SIDE = 1024 };
-
-/* Whole messages; false where the other end is gone. */
-bool mmt_openblas_send(int fd, const void *bytes, size_t size);
-bool mmt_openblas_receive(int fd, void *bytes, size_t size);
 
 #endif

@@ -1,20 +1,16 @@
 /* OpenBLAS with all cores and, of the core types that it knows and this machine runs, the
  * fastest for the type: each is loaded once in a child and timed. */
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <sched.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tuner/bench/openblas_child.h"
 #include "tuner/bench/reference.h"
+#include "tuner/common/child.h"
 #include "tuner/verify/session_internal.h"
 
 extern char **environ;
@@ -36,8 +32,7 @@ enum { NUM_CORES = sizeof cores / sizeof *cores, PROBES = 7 };
 
 /* A process that holds OpenBLAS as one core type. */
 struct child {
-    pid_t pid;                     /* 0: there is none */
-    int fd;                        /* -1: there is none */
+    struct mmt_child process;
     char name[32];                 /* of the core type, as it calls itself */
     char text[200];                /* how it introduced itself */
     double seconds[MMT_NUM_TYPES]; /* of the probe; INFINITY: it failed */
@@ -92,54 +87,16 @@ static char **make_environment(const char *core, char settings[4][64])
     return list;
 }
 
-/* It complains about core types that it does not know, which is no news. */
-static int spawn_child(const char *core, int inner, pid_t *pid)
-{
-    char *const argv[] = { "mmtune", "--openblas", NULL };
-    char settings[4][64], **environment = make_environment(core, settings);
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-
-    if (!environment)
-        return ENOMEM;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, inner, MMT_OPENBLAS_FD);
-    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-    int code =
-        posix_spawn(pid, "/proc/self/exe", &actions, &attributes, argv, environment);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    free(environment);
-    return code;
-}
-
-static void stop_child(struct child *child)
-{
-    if (child->fd >= 0)
-        close(child->fd);
-    if (child->pid > 0) {
-        kill(child->pid, SIGKILL);
-        while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
-            ;
-    }
-    child->fd = -1;
-    child->pid = 0;
-}
-
 static mmt_status child_died(struct child *child, mmt_error *err)
 {
-    stop_child(child);
+    mmt_child_stop(&child->process);
     return mmt_fail(err, MMT_ERROR_DEVICE, "the process that runs OpenBLAS died");
 }
 
 static mmt_status receive_reply(struct child *child, struct mmt_openblas_reply *reply,
                                 mmt_error *err)
 {
-    if (!mmt_openblas_receive(child->fd, reply, sizeof *reply))
+    if (!mmt_child_receive(child->process.fd, reply, sizeof *reply))
         return child_died(child, err);
     return reply->status ? mmt_fail(err, reply->status, "%s", reply->text) : MMT_OK;
 }
@@ -148,25 +105,26 @@ static mmt_status ask_child(struct child *child,
                             const struct mmt_openblas_request *request,
                             struct mmt_openblas_reply *reply, mmt_error *err)
 {
-    if (child->fd < 0 || !mmt_openblas_send(child->fd, request, sizeof *request))
+    if (!mmt_child_send(child->process.fd, request, sizeof *request))
         return child_died(child, err);
     return receive_reply(child, reply, err);
 }
 
+/* It complains about core types that it does not know, which is no news. */
 static mmt_status start_child(struct child *child, const char *core, mmt_error *err)
 {
-    int pair[2] = { -1, -1 };
-    int code = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) ? errno : 0;
+    char *const argv[] = { "mmtune", "--openblas", NULL };
+    char settings[4][64], **environment = make_environment(core, settings);
+    struct mmt_openblas_reply hello = { MMT_OK };
 
-    *child = (struct child){ .fd = pair[0] };
-    if (!code && (code = spawn_child(core, pair[1], &child->pid)))
-        child->pid = 0;
-    if (pair[1] >= 0)
-        close(pair[1]);
+    *child = (struct child){ .process.fd = -1 };
+    const int code = environment
+                         ? mmt_child_start(&child->process, argv, environment, -1, -1)
+                         : ENOMEM;
+    free(environment);
     if (code)
         return mmt_fail_native(err, MMT_ERROR_IO, code,
                                "cannot start a process for OpenBLAS: %s", strerror(code));
-    struct mmt_openblas_reply hello = { MMT_OK };
     mmt_status status = receive_reply(child, &hello, err);
     memcpy(child->name, hello.core, sizeof child->name);
     memcpy(child->text, hello.text, sizeof child->text);
@@ -195,7 +153,7 @@ static mmt_status start_all(struct openblas *self, int num_cores, mmt_error *err
             self->children[self->num_children++] = child;
             continue;
         }
-        stop_child(&child);
+        mmt_child_stop(&child.process);
         if (i == 0)
             return status;
     }
@@ -233,7 +191,7 @@ static void probe_all(struct openblas *self)
     for (int i = 0; i < self->num_children; i++) {
         struct child *child = &self->children[i];
         if (child != best_for(self, MMT_F32) && child != best_for(self, MMT_F64))
-            stop_child(child);
+            mmt_child_stop(&child->process);
     }
 }
 
@@ -243,7 +201,7 @@ static void close_openblas(void *given)
 {
     struct openblas *self = given;
     for (int i = 0; i < self->num_children; i++)
-        stop_child(&self->children[i]);
+        mmt_child_stop(&self->children[i].process);
     free(self);
 }
 
@@ -303,7 +261,7 @@ static mmt_status send_copies(struct openblas *self, const struct mmt_copies *co
         from.offset += copies->first + (size_t) i * copies->pitch;
         status = mmt_buffer_read(device, bytes, from, copies->pitch, err);
         if (status == MMT_OK &&
-            !mmt_openblas_send(self->current->fd, bytes, copies->pitch))
+            !mmt_child_send(self->current->process.fd, bytes, copies->pitch))
             status = child_died(self->current, err);
     }
     free(bytes);
@@ -327,8 +285,7 @@ static mmt_status prepare_openblas(void *given, struct mmt_session *session,
         .pitch_b = session->b.pitch,
         .pitch_c = session->c.pitch,
     };
-    if (child->fd < 0 ||
-        !mmt_openblas_send(child->fd, &self->problem, sizeof self->problem))
+    if (!mmt_child_send(child->process.fd, &self->problem, sizeof self->problem))
         return child_died(child, err);
     mmt_status status = send_copies(self, &session->a, err);
     if (status == MMT_OK)
@@ -369,7 +326,7 @@ static mmt_status read_openblas_result(void *given, void *c, mmt_error *err)
 
     request.what = MMT_OPENBLAS_RESULT;
     mmt_status status = ask_child(self->current, &request, &reply, err);
-    if (status == MMT_OK && !mmt_openblas_receive(self->current->fd, c, bytes))
+    if (status == MMT_OK && !mmt_child_receive(self->current->process.fd, c, bytes))
         status = child_died(self->current, err);
     return status;
 }

@@ -111,7 +111,7 @@ mmt_status mmt_pool_start(struct mmt_run *run, bool without_compilers, mmt_error
     pool->count = compilers + 1;
     for (int i = 0; i < pool->count; i++) {
         pool->workers[i].role = i ? MMT_COMPILER : MMT_MEASURER;
-        pool->workers[i].fd = pool->workers[i].words_fd = -1;
+        pool->workers[i].child.fd = pool->workers[i].words_fd = -1;
         name_device(run, &pool->workers[i]);
     }
     for (int i = 0; !status && i < pool->count; i++)
@@ -201,7 +201,7 @@ static bool wait_for_events(struct mmt_pool *pool, double until)
     int count = 0;
     fds[count++] = (struct pollfd){ .fd = bell[0], .events = POLLIN };
     for (int i = 0; i < pool->count; i++) {
-        fds[count++] = (struct pollfd){ .fd = pool->workers[i].fd, .events = POLLIN };
+        fds[count++] = (struct pollfd){ .fd = pool->workers[i].child.fd, .events = POLLIN };
         until = fmin(until, pool->workers[i].deadline);
     }
     double wait = fmin(fmax((until - mmt_now()) * 1e3, 0), 60e3);

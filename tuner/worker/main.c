@@ -85,7 +85,7 @@ static void limit_memory(const struct mmt_caps *caps)
 
 static void serve_all(struct worker *w)
 {
-    FILE *in = fdopen(MMT_WORKER_FD, "r");
+    FILE *in = fdopen(MMT_CHILD_FD, "r");
     char *line = NULL;
     size_t room = 0;
     while (in && getline(&line, &room, in) > 0 && serve_job(w, line))
@@ -108,7 +108,7 @@ int mmt_verb_worker(int argc, char **argv)
         fprintf(stderr, "%s\n", err.text);
         return MMT_EXIT_FAILED;
     }
-    fcntl(MMT_WORKER_FD, F_SETFD, FD_CLOEXEC); /* what it starts must not hold it open */
+    fcntl(MMT_CHILD_FD, F_SETFD, FD_CLOEXEC); /* what it starts must not hold it open */
     limit_memory(mmt_device_caps(w.device));
     mmt_worker_note("ready");
     serve_all(&w);

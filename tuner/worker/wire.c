@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "tuner/common/options.h"
@@ -292,13 +291,8 @@ bool mmt_wire_read_note(const char *line, char note[16])
 
 void mmt_worker_say(const struct mmt_text *line)
 {
-    for (size_t at = 0; at < line->length;) {
-        ssize_t sent =
-            send(MMT_WORKER_FD, line->data + at, line->length - at, MSG_NOSIGNAL);
-        if (sent <= 0)
-            _exit(MMT_EXIT_FAILED);
-        at += (size_t) sent;
-    }
+    if (!mmt_child_send(MMT_CHILD_FD, line->data, line->length))
+        _exit(MMT_EXIT_FAILED);
 }
 
 void mmt_worker_note(const char *word)

@@ -2,10 +2,8 @@
 #include "tuner/worker/worker.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +15,6 @@
 
 #include "base/clock.h"
 
-extern char **environ;
-
 /* Opening a device for the first time (drivers, first-use caches) may take long, and so
  * may ending with an open one. */
 enum { START_SECONDS = 120, END_SECONDS = 20 };
@@ -27,71 +23,27 @@ enum { START_SECONDS = 120, END_SECONDS = 20 };
 static void enter_phase(struct mmt_worker *worker, const char *phase, double limit)
 {
     worker->since = mmt_now();
-    worker->used = mmt_processor_time(worker->pid);
+    worker->used = mmt_processor_time(worker->child.pid);
     worker->deadline = worker->since + limit;
     snprintf(worker->phase, sizeof worker->phase, "%s", phase);
 }
 
 /* ---- starting -------------------------------------------------------------------- */
 
-/* A process group of its own: Ctrl-C is the parent's to hear, and what a compiler starts
- * is killed with it. */
-static int spawn_worker(const char *role, const char *device, int fd, int words_fd,
-                        pid_t *pid)
-{
-    char *const argv[] = { "mmtune", "--worker", (char *) role, (char *) device, NULL };
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, words_fd, 1);
-    posix_spawn_file_actions_adddup2(&actions, words_fd, 2);
-    posix_spawn_file_actions_adddup2(&actions, fd, MMT_WORKER_FD);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                              POSIX_SPAWN_SETSIGDEF);
-    int code = posix_spawn(pid, "/proc/self/exe", &actions, &attributes, argv, environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    return code;
-}
-
-/* Above the descriptors that the worker is given, so that no dup2 runs over another. */
-static int lift_descriptor(int fd)
-{
-    int lifted = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 10);
-    if (fd >= 0)
-        close(fd);
-    return lifted;
-}
-
 mmt_status mmt_worker_start(struct mmt_worker *worker, mmt_error *err)
 {
-    int pair[2] = { -1, -1 };
-    int code = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) ? errno : 0;
-    int inner = lift_descriptor(pair[1]);
-    worker->fd = pair[0];
-    worker->words_fd = lift_descriptor(memfd_create("mmtune-worker", MFD_CLOEXEC));
-    worker->pid = 0;
+    char *const argv[] = { "mmtune", "--worker",
+                           worker->role == MMT_COMPILER ? "compile" : "measure",
+                           worker->device, NULL };
+    worker->words_fd = memfd_create("mmtune-worker", MFD_CLOEXEC);
     worker->ready = worker->busy = false;
-    if (!code && (inner < 0 || worker->words_fd < 0))
-        code = errno;
-    if (!code)
-        code = spawn_worker(worker->role == MMT_COMPILER ? "compile" : "measure",
-                            worker->device, inner, worker->words_fd, &worker->pid);
-    if (inner >= 0)
-        close(inner);
+    const int code = worker->words_fd < 0 ? errno
+                                          : mmt_child_start(&worker->child, argv, NULL,
+                                                            worker->words_fd, -1);
     if (!code) {
         enter_phase(worker, "start", START_SECONDS);
         return MMT_OK;
     }
-    worker->pid = 0;
     mmt_worker_stop(worker);
     return mmt_fail_native(err, MMT_ERROR_IO, code, "cannot start a worker process: %s",
                            strerror(code));
@@ -99,17 +51,10 @@ mmt_status mmt_worker_start(struct mmt_worker *worker, mmt_error *err)
 
 void mmt_worker_stop(struct mmt_worker *worker)
 {
-    if (worker->pid > 0) {
-        kill(-worker->pid, SIGKILL);
-        while (waitpid(worker->pid, NULL, 0) < 0 && errno == EINTR)
-            ;
-    }
-    if (worker->fd >= 0)
-        close(worker->fd);
+    mmt_child_stop(&worker->child);
     if (worker->words_fd >= 0)
         close(worker->words_fd);
-    worker->pid = 0;
-    worker->fd = worker->words_fd = -1;
+    worker->words_fd = -1;
     worker->ready = worker->busy = false;
     worker->deadline = INFINITY;
     mmt_text_finish(&worker->heard);
@@ -128,12 +73,7 @@ void mmt_worker_send(struct mmt_worker *worker, const struct mmt_job *job, doubl
     enter_phase(worker, "start", limit);
     if (!mmt_wire_write_job(job, &line))
         worker->deadline = 0;
-    for (size_t at = 0; at < line.length;) {
-        ssize_t sent = send(worker->fd, line.data + at, line.length - at, MSG_NOSIGNAL);
-        if (sent < 0 && errno != EINTR)
-            break;
-        at += sent > 0 ? (size_t) sent : 0;
-    }
+    mmt_child_send(worker->child.fd, line.data, line.length);
     mmt_text_finish(&line);
 }
 
@@ -206,14 +146,9 @@ static bool has_ended(pid_t pid)
 static enum mmt_heard bury_worker(struct mmt_worker *worker, bool ours,
                                   struct mmt_reply *reply)
 {
-    int status = 0;
     *reply = (struct mmt_reply){ .count = 1 };
-    ours = ours || !has_ended(worker->pid);
-    kill(-worker->pid, SIGKILL);
-    while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    describe_death(worker, status, ours, &reply->results[0]);
-    worker->pid = 0;
+    ours = ours || !has_ended(worker->child.pid);
+    describe_death(worker, mmt_child_stop(&worker->child), ours, &reply->results[0]);
     worker->deaths = worker->ready ? 0 : worker->deaths + 1;
     mmt_worker_stop(worker);
     return MMT_HEARD_DEATH;
@@ -241,7 +176,7 @@ static bool extend_deadline(struct mmt_worker *worker)
 {
     const double passed = mmt_now() - worker->since,
                  left = limit_of(worker) -
-                        passed * mmt_processor_share(worker->pid, &worker->used);
+                        passed * mmt_processor_share(worker->child.pid, &worker->used);
     worker->deadline = mmt_now() + left;
     return left > 0.02 * limit_of(worker);
 }
@@ -301,11 +236,11 @@ enum mmt_heard mmt_worker_hear(struct mmt_worker *worker, struct mmt_reply *repl
 {
     char chunk[4096];
     ssize_t got = 0;
-    if (worker->pid == 0)
+    if (worker->child.pid == 0)
         return MMT_HEARD_NOTHING;
     if (hear_lines(worker, reply))
         return MMT_HEARD_REPLY;
-    while ((got = recv(worker->fd, chunk, sizeof chunk, MSG_DONTWAIT)) > 0)
+    while ((got = recv(worker->child.fd, chunk, sizeof chunk, MSG_DONTWAIT)) > 0)
         mmt_text_add_bytes(&worker->heard, chunk, (size_t) got);
     if (hear_lines(worker, reply))
         return MMT_HEARD_REPLY;

@@ -9,9 +9,8 @@
 #ifndef MMT_TUNER_WORKER_WORKER_H
 #define MMT_TUNER_WORKER_WORKER_H
 
-#include <sys/types.h>
-
 #include "profiles/profile.h"
+#include "tuner/common/child.h"
 #include "tuner/common/processor.h"
 
 /* ---- what is said ---------------------------------------------------------------- */
@@ -114,9 +113,8 @@ struct mmt_reply {
 
 struct mmt_worker {
     enum mmt_role role;
-    char device[40];       /* what it opens */
-    pid_t pid;             /* 0: none */
-    int fd;                /* -1: none */
+    char device[40]; /* what it opens */
+    struct mmt_child child;
     int words_fd;          /* what it printed, for its obituary */
     struct mmt_text heard; /* not yet a whole line */
     bool ready, busy;
@@ -162,8 +160,5 @@ bool mmt_wire_write_reply(const struct mmt_reply *reply, struct mmt_text *line);
 bool mmt_wire_read_reply(const char *line, struct mmt_reply *out);
 /* {"note": "verify"}: true and the word, where the line is one. */
 bool mmt_wire_read_note(const char *line, char note[16]);
-
-/* The descriptor of the socket in the worker. */
-enum { MMT_WORKER_FD = 3 };
 
 #endif
