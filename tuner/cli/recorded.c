@@ -1,7 +1,7 @@
 /* mmtune recorded */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "tuner/common/options.h"
 #include "tuner/report/recorded.h"
@@ -86,7 +86,7 @@ int mmt_verb_recorded(int argc, char **argv)
         return code;
     mmt_status status =
         mmt_recorded_open(request.device, request.file, request.run, &view, &err);
-    if (status == MMT_ERROR_NOT_FOUND && strstr(err.text, "the recording")) {
+    if (status == MMT_ERROR_NOT_FOUND && err.native == ENOENT) {
         fprintf(stderr,
                 "mmtune recorded: %s; `mmtune run --record -- PROGRAM` makes one\n",
                 err.text);
