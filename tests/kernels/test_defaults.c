@@ -213,15 +213,10 @@ static bool run_one(mmt_device *device, const mmt_problem *problem, char *why,
                     size_t size)
 {
     const struct exact_call call = { .alpha = 2, .beta = 1, .guard = 64 };
-    struct exact data = { 0 };
     SCOPED_PLAN *plan = mmt_plan_create(device, NULL, problem, NULL, &err);
-    bool right = plan && !exact_create(&data, device, problem, &call, &err) &&
-                 !exact_execute(&data, plan, &err);
 
     snprintf(why, size, "%s", err.text);
-    right = right && exact_check(&data, why, size);
-    exact_free(&data);
-    return right;
+    return plan && exact_run(device, plan, problem, &call, why, size);
 }
 
 static mmt_device *open_pocl(void)

@@ -8,8 +8,6 @@
  *     test_emulate SM CONFIGURATION      one of any CUDA template, all types
  *
  * --sample takes each type with two pairs of transposes: each operand both ways. */
-#include <math.h>
-
 #include "device/device.h"
 #include "generator/generator.h"
 #include "runtime/runtime.h"
@@ -130,47 +128,7 @@ static const struct exact_call calls[] = {
     { 0, 2, true, 0, 4096 },
 };
 
-/* ---- one execution --------------------------------------------------------------- */
-
-static mmt_status execute(mmt_device *device, const mmt_plan *plan,
-                          const struct exact_call *call, const struct exact *data,
-                          mmt_error *err)
-{
-    mmt_args args = mmt_args_defaults();
-    const size_t workspace = mmt_plan_workspace(plan);
-    mmt_status status = MMT_OK;
-
-    args.a = data->a.operand;
-    args.b = data->b.operand;
-    args.c = data->c.operand;
-    args.bias = data->bias.operand;
-    args.alpha = call->scalars ? NAN : call->alpha;
-    args.beta = call->scalars ? NAN : call->beta;
-    args.scalars = data->scalars.operand;
-    if (workspace)
-        status = mmt_buffer_create(device, workspace, &args.workspace, err);
-    if (!status)
-        status = mmt_execute(plan, &args, NULL, err);
-    if (workspace)
-        mmt_buffer_free(device, args.workspace);
-    return status;
-}
-
-/* Whether C is what it must be; else `why` says where it is not. */
-static bool is_right(mmt_device *device, const mmt_plan *plan, const mmt_problem *problem,
-                     const struct exact_call *call, char why[WHY])
-{
-    struct exact data;
-    mmt_error err = { 0 };
-    mmt_status status = exact_create(&data, device, problem, call, &err);
-
-    if (!status)
-        status = execute(device, plan, call, &data, &err);
-    snprintf(why, WHY, "%s", err.text);
-    bool right = !status && exact_check(&data, why, WHY);
-    exact_free(&data);
-    return right;
-}
+/* ---- problems --------------------------------------------------------------------- */
 
 static int64_t rounded(int64_t size, int step)
 {
@@ -236,7 +194,7 @@ static int count_wrong(mmt_device *device, const char *configuration,
         CHECK_OK(plan ? MMT_OK : err.status, err);
         for (int i = 0; plan && i < 2; i++) {
             const struct exact_call *call = &calls[(s + i) % COUNT(calls)];
-            if (is_right(device, plan, &problem, call, why))
+            if (exact_run(device, plan, &problem, call, why, WHY))
                 continue;
             wrong++;
             if (tell)
@@ -513,7 +471,7 @@ static void check_calls(mmt_device *device, const char *configuration,
     mmt_plan *plan = mmt_plan_create(device, NULL, problem, &options, &err);
     CHECK_OK(plan ? MMT_OK : err.status, err);
     for (int i = 0; plan && i < COUNT(calls); i++)
-        if (!CHECK(is_right(device, plan, problem, &calls[i], why)))
+        if (!CHECK(exact_run(device, plan, problem, &calls[i], why, WHY)))
             describe(configuration, problem, &calls[i], why);
     mmt_plan_free(plan);
 }

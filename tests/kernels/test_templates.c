@@ -9,7 +9,6 @@
  * --few is for simulators, which are slow and watch bounds: it takes one configuration of
  * each template, and leaves no room round the matrices in which a stray read could hide.
  */
-#include <math.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,50 +93,16 @@ static void complain(struct run *run, const struct mmt_config *config,
     mmt_text_finish(&text);
 }
 
-static mmt_status execute(struct run *run, const mmt_plan *plan,
-                          const struct exact_call *call, const struct exact *data,
-                          mmt_error *err)
-{
-    mmt_args args = mmt_args_defaults();
-    const size_t workspace = mmt_plan_workspace(plan);
-    mmt_status status = MMT_OK;
-
-    args.a = data->a.operand;
-    args.b = data->b.operand;
-    args.c = data->c.operand;
-    args.bias = data->bias.operand;
-    args.alpha = call->scalars ? NAN : call->alpha;
-    args.beta = call->scalars ? NAN : call->beta;
-    args.scalars = data->scalars.operand;
-    if (workspace)
-        status = mmt_buffer_create(run->device, workspace, &args.workspace, err);
-    if (!status)
-        status = mmt_execute(plan, &args, NULL, err);
-    if (!status)
-        status = mmt_finish(run->device, NULL, err);
-    if (workspace)
-        mmt_buffer_free(run->device, args.workspace);
-    return status;
-}
-
 static void check_call(struct run *run, const struct mmt_config *config,
                        const mmt_plan *plan, const mmt_problem *problem,
                        const struct exact_call *call)
 {
     struct exact_call guarded = *call;
-    struct exact data;
-    mmt_error err = { 0 };
     char why[200];
 
     guarded.guard = run->guard;
-    mmt_status status = exact_create(&data, run->device, problem, &guarded, &err);
-    if (!status)
-        status = execute(run, plan, call, &data, &err);
-    if (status)
-        complain(run, config, problem, call, err.text);
-    else if (!exact_check(&data, why, sizeof(why)))
+    if (!exact_run(run->device, plan, problem, &guarded, why, sizeof why))
         complain(run, config, problem, call, why);
-    exact_free(&data);
     run->executions++;
 }
 

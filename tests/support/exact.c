@@ -223,8 +223,8 @@ mmt_args exact_args(const struct exact *data)
     args.c = data->c.operand;
     args.bias = data->bias.operand;
     args.scalars = data->scalars.operand;
-    args.alpha = data->call.alpha;
-    args.beta = data->call.beta;
+    args.alpha = data->call.scalars ? NAN : data->call.alpha;
+    args.beta = data->call.scalars ? NAN : data->call.beta;
     return args;
 }
 
@@ -369,5 +369,20 @@ bool exact_check(const struct exact *data, char *why, size_t size)
     right = right && check_elements(data, got, why, size) &&
             check_poison(data, got, why, size);
     free(got);
+    return right;
+}
+
+bool exact_run(mmt_device *device, const mmt_plan *plan, const mmt_problem *problem,
+               const struct exact_call *call, char *why, size_t size)
+{
+    struct exact data;
+    mmt_error err = { 0 };
+    mmt_status status = exact_create(&data, device, problem, call, &err);
+
+    if (!status)
+        status = exact_execute(&data, plan, &err);
+    snprintf(why, size, "%s", err.text);
+    const bool right = !status && exact_check(&data, why, size);
+    exact_free(&data);
     return right;
 }

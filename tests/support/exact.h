@@ -43,7 +43,8 @@ mmt_status exact_create(struct exact *data, mmt_device *device,
                         mmt_error *err);
 void exact_free(struct exact *data);
 
-/* What the execution is to be called with, but for a workspace. */
+/* What the execution is to be called with, but for a workspace; alpha and beta are NaN
+ * where they stand in device memory. */
 mmt_args exact_args(const struct exact *data);
 
 /* Executes, with a workspace of the plan's, and waits. */
@@ -52,5 +53,9 @@ mmt_status exact_execute(const struct exact *data, const mmt_plan *plan, mmt_err
 /* Reads C and compares all of it: elements with the exact answer, the rest with what
  * stood there. False with a sentence that names the first difference, or the error. */
 bool exact_check(const struct exact *data, char *why, size_t size);
+
+/* All of that. */
+bool exact_run(mmt_device *device, const mmt_plan *plan, const mmt_problem *problem,
+               const struct exact_call *call, char *why, size_t size);
 
 #endif

@@ -28,13 +28,9 @@ static mmt_problem spaced_problem(mmt_op op, mmt_type type, int transposes, int6
 static void check(const mmt_plan *plan, const mmt_problem *problem)
 {
     const struct exact_call call = { .alpha = 2, .beta = -1, .guard = 64 };
-    struct exact data;
-    char why[200] = "", text[512];
+    char why[200], text[512];
+    const bool right = exact_run(device, plan, problem, &call, why, sizeof why);
 
-    bool right = CHECK_OK(exact_create(&data, device, problem, &call, &err), err) &&
-                 CHECK_OK(exact_execute(&data, plan, &err), err) &&
-                 exact_check(&data, why, sizeof why);
-    exact_free(&data);
     mmt_plan_describe(plan, text, sizeof text);
     if (!CHECK(right))
         fprintf(stderr, "    %s: %s\n", text, why);
