@@ -61,9 +61,9 @@ static void check_way(void *self, struct mmt_session *session, int way)
     CHECK_OK(
         mmt_buffer_write(session->device, mmt_session_args(session, 0).c, c, size, &err),
         err);
-    CHECK_OK(cublas->run(self, way, 0, 1, &seconds, &err), err);
+    CHECK_OK(mmt_reference_run(cublas, self, session, way, 0, 1, &seconds, &err), err);
     CHECK(fabs(seconds - (way ? 0.5e-3 : 2e-3)) < 1e-9);
-    CHECK_OK(cublas->result(self, c, &err), err);
+    CHECK_OK(mmt_reference_result(cublas, self, session, c, &err), err);
     CHECK(agrees(session, c));
     free(c);
 }

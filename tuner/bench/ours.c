@@ -7,15 +7,9 @@
 
 struct ours {
     const struct mmt_bench *bench;
-    struct mmt_session *session;
     mmt_plan *plan;
     mmt_operand workspace;
 };
-
-static const char *refuse_nothing(void *self, const mmt_problem *problem)
-{
-    return NULL;
-}
 
 static mmt_status prepare_ours(void *given, struct mmt_session *session, double seconds,
                                mmt_error *err)
@@ -23,7 +17,6 @@ static mmt_status prepare_ours(void *given, struct mmt_session *session, double 
     struct ours *self = given;
     mmt_plan_options options = mmt_plan_defaults();
 
-    self->session = session;
     options.configuration = self->bench->configuration;
     options.effort = self->bench->effort;
     self->plan = self->bench->config
@@ -43,7 +36,6 @@ static void forget_ours(void *given)
 
     mmt_plan_free(self->plan);
     self->plan = NULL;
-    self->session = NULL;
 }
 
 static mmt_status queue_ours(void *given, int way, const mmt_args *given_args,
@@ -53,19 +45,6 @@ static mmt_status queue_ours(void *given, int way, const mmt_args *given_args,
     mmt_args args = *given_args;
     args.workspace = self->workspace;
     return mmt_execute(self->plan, &args, queue, err);
-}
-
-static mmt_status run_ours(void *given, int way, int64_t first, int64_t count,
-                           double *seconds, mmt_error *err)
-{
-    struct ours *self = given;
-    return mmt_reference_time(self->session, queue_ours, self, way, first, count, seconds,
-                              err);
-}
-
-static mmt_status read_ours(void *self, void *c, mmt_error *err)
-{
-    return mmt_reference_read(((struct ours *) self)->session, c, err);
 }
 
 static void describe_ours(void *self, int way, struct mmt_text *text)
@@ -82,11 +61,9 @@ static void close_ours(void *given)
 static const struct mmt_reference as_reference = {
     .name = "mmtune",
     .ways = { "mmtune" },
-    .refuse = refuse_nothing,
     .prepare = prepare_ours,
     .forget = forget_ours,
-    .run = run_ours,
-    .result = read_ours,
+    .queue = queue_ours,
     .describe = describe_ours,
     .close = close_ours,
 };

@@ -57,8 +57,20 @@ mmt_status mmt_reference_time(struct mmt_session *session, mmt_reference_queue *
     return status;
 }
 
-mmt_status mmt_reference_read(struct mmt_session *session, void *c, mmt_error *err)
+mmt_status mmt_reference_run(const struct mmt_reference *reference, void *self,
+                             struct mmt_session *session, int way, int64_t first,
+                             int64_t count, double *seconds, mmt_error *err)
 {
+    return reference->run ? reference->run(self, way, first, count, seconds, err)
+                          : mmt_reference_time(session, reference->queue, self, way,
+                                               first, count, seconds, err);
+}
+
+mmt_status mmt_reference_result(const struct mmt_reference *reference, void *self,
+                                struct mmt_session *session, void *c, mmt_error *err)
+{
+    if (reference->result)
+        return reference->result(self, c, err);
     const mmt_problem *p = &session->problem;
     size_t bytes = (size_t) mmt_problem_extent_c(p) * mmt_type_size(p->out);
     mmt_status status = mmt_finish(session->device, session->queue, err);

@@ -26,7 +26,7 @@ struct mmt_reference {
      * files of this folder. */
     mmt_status (*read_tuned)(void *self, const char *folder, mmt_error *err);
 
-    /* NULL if the library computes this (normalised) problem, else why not. */
+    /* NULL if the library computes this (normalised) problem, else why not. Optional. */
     const char *(*refuse)(void *self, const mmt_problem *problem);
 
     /* Gets ready for the session's problem; may try out and choose, for so many seconds
@@ -37,12 +37,14 @@ struct mmt_reference {
     /* Frees what the last prepare made, also where it failed; the session ends next. */
     void (*forget)(void *self);
 
-    /* Computes `count` products, the first on copy `first` of the operands, the next on
-     * the next; *seconds is for all of them. */
+    /* Puts one product on the session's queue. */
+    mmt_status (*queue)(void *self, int way, const mmt_args *args, mmt_queue queue,
+                        mmt_error *err);
+
+    /* In place of `queue`, for a library that works elsewhere: mmt_reference_run and
+     * mmt_reference_result. */
     mmt_status (*run)(void *self, int way, int64_t first, int64_t count, double *seconds,
                       mmt_error *err);
-
-    /* Reads the C of copy 0 as it is after a run; mmt_problem_extent_c elements. */
     mmt_status (*result)(void *self, void *c, mmt_error *err);
 
     /* Adds, for people: after a prepare, which of its kernels is measured; else which
@@ -71,17 +73,22 @@ const struct mmt_reference *mmt_reference_find(const char *name, mmt_error *err)
 /* The names of them all. Ends with NULL. */
 const char *const *mmt_reference_words(void);
 
-/* For references that put their work on the session's queue: one product. */
+/* Computes `count` products of a session, the first on copy `first` of the operands, the
+ * next on the next; *seconds is for all of them. */
+mmt_status mmt_reference_run(const struct mmt_reference *reference, void *self,
+                             struct mmt_session *session, int way, int64_t first,
+                             int64_t count, double *seconds, mmt_error *err);
+
+/* Reads the C of copy 0 as it is after a run; mmt_problem_extent_c elements. */
+mmt_status mmt_reference_result(const struct mmt_reference *reference, void *self,
+                                struct mmt_session *session, void *c, mmt_error *err);
+
+/* The first by the device's own marks, with a function in the place of `queue`. */
 typedef mmt_status mmt_reference_queue(void *self, int way, const mmt_args *args,
                                        mmt_queue queue, mmt_error *err);
-
-/* Times `count` of them by the device's own marks. */
 mmt_status mmt_reference_time(struct mmt_session *session, mmt_reference_queue *queue_one,
                               void *self, int way, int64_t first, int64_t count,
                               double *seconds, mmt_error *err);
-
-/* Reads C of copy 0 from the session's memory. */
-mmt_status mmt_reference_read(struct mmt_session *session, void *c, mmt_error *err);
 
 /* The file that a function comes from, links followed, without folders:
  * "libclblast.so.1.5.3". */

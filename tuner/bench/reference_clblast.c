@@ -181,28 +181,20 @@ static mmt_status queue_one(void *given, int way, const mmt_args *args, mmt_queu
     return MMT_OK;
 }
 
-static mmt_status run_clblast(void *given, int way, int64_t first, int64_t count,
-                              double *seconds, mmt_error *err)
+static void find_file(const struct clblast *self, char out[128])
 {
-    struct clblast *self = given;
-    return mmt_reference_time(self->session, queue_one, self, way, first, count, seconds,
-                              err);
-}
-
-static mmt_status read_clblast_result(void *self, void *c, mmt_error *err)
-{
-    return mmt_reference_read(((struct clblast *) self)->session, c, err);
+    void *function;
+    memcpy(&function, &self->call.CLBlastSgemm, sizeof function);
+    mmt_reference_file(function, out);
 }
 
 static void describe_clblast(void *given, int way, struct mmt_text *text)
 {
     const struct clblast *self = given;
+    char file[128];
     if (self->session)
         return;
-    void *function;
-    char file[128];
-    memcpy(&function, &self->call.CLBlastSgemm, sizeof function);
-    mmt_reference_file(function, file);
+    find_file(self, file);
     mmt_text_addf(text, "%s, %s", file, self->parameters);
 }
 
@@ -210,11 +202,8 @@ static void describe_clblast(void *given, int way, struct mmt_text *text)
 static void print_clblast_version(void *given, struct mmt_text *text)
 {
     static const char stem[] = "libclblast.so.";
-    const struct clblast *self = given;
-    void *function;
     char file[128];
-    memcpy(&function, &self->call.CLBlastSgemm, sizeof function);
-    mmt_reference_file(function, file);
+    find_file(given, file);
     const bool known = !strncmp(file, stem, strlen(stem));
     mmt_text_addf(text, "%s %s", mmt_reference_clblast.title,
                   known ? file + strlen(stem) : "of no known version");
@@ -235,8 +224,7 @@ const struct mmt_reference mmt_reference_clblast = {
     .refuse = refuse_clblast,
     .prepare = prepare_clblast,
     .forget = forget_clblast,
-    .run = run_clblast,
-    .result = read_clblast_result,
+    .queue = queue_one,
     .describe = describe_clblast,
     .version = print_clblast_version,
     .close = close_clblast,

@@ -321,18 +321,11 @@ static mmt_status prepare_cublas(void *given, struct mmt_session *session, doubl
 
 enum { WAY_FIRST, WAY_BEST };
 
-static mmt_status run_cublas(void *given, int way, int64_t first, int64_t count,
-                             double *seconds, mmt_error *err)
+static mmt_status queue_cublas(void *given, int way, const mmt_args *args,
+                               mmt_queue queue, mmt_error *err)
 {
-    struct cublas *self = given;
-    int heuristic = way == WAY_FIRST ? 0 : self->best;
-    return mmt_reference_time(self->session, queue_heuristic, self, heuristic, first,
-                              count, seconds, err);
-}
-
-static mmt_status read_cublas_result(void *self, void *c, mmt_error *err)
-{
-    return mmt_reference_read(((struct cublas *) self)->session, c, err);
+    const struct cublas *self = given;
+    return queue_heuristic(given, way == WAY_FIRST ? 0 : self->best, args, queue, err);
 }
 
 static void print_cublas_version(void *self, struct mmt_text *text)
@@ -364,8 +357,7 @@ const struct mmt_reference mmt_reference_cublas = {
     .refuse = refuse_cublas,
     .prepare = prepare_cublas,
     .forget = forget_cublas,
-    .run = run_cublas,
-    .result = read_cublas_result,
+    .queue = queue_cublas,
     .describe = describe_cublas,
     .version = print_cublas_version,
     .close = close_cublas,

@@ -69,9 +69,10 @@ static mmt_status compute_lane(struct match *match, struct lane *lane, unsigned 
     mmt_status status = poison_output(match->session, c, size, err);
 
     if (status == MMT_OK)
-        status = who->reference->run(who->self, who->way, 0, 1, &seconds, err);
+        status = mmt_reference_run(who->reference, who->self, match->session, who->way, 0,
+                                   1, &seconds, err);
     if (status == MMT_OK)
-        status = who->reference->result(who->self, c, err);
+        status = mmt_reference_result(who->reference, who->self, match->session, c, err);
     return status;
 }
 
@@ -189,7 +190,8 @@ static bool run_lane(struct match *match, struct lane *lane, double *seconds)
     int64_t *next = &match->session->next;
     mmt_error err = { 0 };
 
-    if (who->reference->run(who->self, who->way, *next, lane->count, seconds, &err)) {
+    if (mmt_reference_run(who->reference, who->self, match->session, who->way, *next,
+                          lane->count, seconds, &err)) {
         leave_match(lane, err.text);
         return false;
     }
@@ -331,7 +333,9 @@ static void prepare_lane(struct match *match, int i)
 {
     struct lane *lane = &match->lanes[i];
     const struct mmt_contestant *who = lane->contestant;
-    const char *why = who->reference->refuse(who->self, &match->session->problem);
+    const char *why = who->reference->refuse
+                          ? who->reference->refuse(who->self, &match->session->problem)
+                          : NULL;
     mmt_error err = { 0 };
 
     if (why)
