@@ -208,7 +208,10 @@ static struct mmt_judgement judge(mmt_device *device, const struct fault *fault)
     struct mmt_session *session = mmt_session_create(device, &problem, 1, &err);
     if (!CHECK_MADE(session))
         return verdict;
-    CHECK_OK(mmt_verify_whole(session, &config, !fault->check[0], &verdict, &err), err);
+    CHECK_OK(mmt_verify(session, &config,
+                        fault->check[0] ? MMT_PASS_WHOLE : MMT_PASS_EPILOGUES, &verdict,
+                        &err),
+             err);
     mmt_session_free(session);
     return verdict;
 }

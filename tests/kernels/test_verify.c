@@ -126,7 +126,7 @@ static struct mmt_judgement judge_as(struct mmt_session *session,
     struct mmt_judgement verdict = { 0 };
 
     struct mmt_config config = config_of(configuration);
-    CHECK_OK(mmt_verify_candidate(session, &config, &verdict, &err), err);
+    CHECK_OK(mmt_verify(session, &config, MMT_PASS_QUICK, &verdict, &err), err);
     return verdict;
 }
 
@@ -415,7 +415,7 @@ static void test_no_verdict(mmt_device *device)
 
     struct mmt_config config = config_of("tiled TILE=16 WORK=1 WORK_ALONG=rows");
     CHECK_OK(mmt_file_replace(in_folder("tiled.cl"), "KERNEL nonsense", 15, &err), err);
-    CHECK_FAILS(mmt_verify_candidate(session, &config, &verdict, &err), err,
+    CHECK_FAILS(mmt_verify(session, &config, MMT_PASS_QUICK, &verdict, &err), err,
                 MMT_ERROR_COMPILE, "tiled.cl");
     mmt_session_free(session);
 }

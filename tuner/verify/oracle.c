@@ -65,21 +65,6 @@ static int beyond(long double product, long double most)
     return (product > 0 ? POSITIVE : NEGATIVE) | (isfinite(product) ? FINITE : 0);
 }
 
-static struct dot dot_f32(struct line a, struct line b, int64_t k)
-{
-    const float *x = a.data, *y = b.data;
-    double sum = 0, size = 0;
-    int over = 0;
-
-    for (int64_t p = 0; p < k; p++) {
-        double product = (double) x[place_on_line(&a, p)] * y[place_on_line(&b, p)];
-        sum += product;
-        size += fabs(product);
-        over |= beyond(product, FLT_MAX);
-    }
-    return (struct dot){ sum, size, 0, over };
-}
-
 /* The nearest number of tf32; where another one is as near, that counts as a tie. */
 static double nearest_tf32(float value, int *ties)
 {
@@ -89,24 +74,6 @@ static double nearest_tf32(float value, int *ties)
     bits = (bits + 0x1000) & 0xffffe000;
     memcpy(&value, &bits, sizeof value);
     return value;
-}
-
-static struct dot dot_tf32(struct line a, struct line b, int64_t k)
-{
-    const float *x = a.data, *y = b.data;
-    double sum = 0, size = 0, in_ties = 0;
-    int over = 0;
-
-    for (int64_t p = 0; p < k; p++) {
-        int ties = 0;
-        double product = nearest_tf32(x[place_on_line(&a, p)], &ties);
-        product *= nearest_tf32(y[place_on_line(&b, p)], &ties);
-        sum += product;
-        size += fabs(product);
-        over |= beyond(product, FLT_MAX);
-        in_ties += ties * fabs(product);
-    }
-    return (struct dot){ sum, size, in_ties, over };
 }
 
 static struct dot dot_f64(struct line a, struct line b, int64_t k)
@@ -126,74 +93,56 @@ static struct dot dot_f64(struct line a, struct line b, int64_t k)
     return (struct dot){ sum, size, 0, over };
 }
 
-/* Its products count for the error of the sum as if no factor were below the least normal
- * number: matrix units align them by the exponents of the factors, and 0 has that one. */
-static struct dot dot_16_bits(struct line a, struct line b, int64_t k, const float *table,
-                              double least)
+/* An element that a double holds; `table` is that of types of 16 and 8 bits. */
+static inline double element_of(const float *table, size_t size, const void *data,
+                                int64_t at)
 {
-    const uint16_t *x = a.data;
-    const uint16_t *y = b.data;
-    double sum = 0, size = 0;
-    int over = 0;
-
-    for (int64_t p = 0; p < k; p++) {
-        const double left = table[x[place_on_line(&a, p)]];
-        const double right = table[y[place_on_line(&b, p)]];
-        sum += left * right;
-        size += fmax(fabs(left), least) * fmax(fabs(right), least);
-        over |= beyond(left * right, FLT_MAX);
-    }
-    return (struct dot){ sum, size, 0, over };
+    return !table      ? ((const float *) data)[at]
+           : size == 2 ? table[((const uint16_t *) data)[at]]
+                       : table[((const uint8_t *) data)[at]];
 }
 
-static struct dot dot_8_bits(struct line a, struct line b, int64_t k, const float *table)
-{
-    const uint8_t *x = a.data;
-    const uint8_t *y = b.data;
-    double sum = 0, size = 0;
-    int over = 0;
-
-    for (int64_t p = 0; p < k; p++) {
-        double product =
-            (double) table[x[place_on_line(&a, p)]] * table[y[place_on_line(&b, p)]];
-        sum += product;
-        size += fabs(product);
-        over |= beyond(product, FLT_MAX);
-    }
-    return (struct dot){ sum, size, 0, over };
-}
-
-static struct dot dot_of(mmt_type type, struct line a, struct line b, int64_t k)
+/* Of 16 bits products count for the error of the sum as if no factor were below the least
+ * normal number: matrix units align them by the exponents of the factors, and 0 has that
+ * one. */
+static struct dot dot_doubles(mmt_type type, struct line a, struct line b, int64_t k)
 {
     const float *table = mmt_number_table(type);
+    const size_t bytes = mmt_type_size(type);
+    const double least = bytes == 2 ? least_normal(type) : 0;
+    double sum = 0, size = 0, in_ties = 0;
+    int over = 0;
 
-    if (table)
-        return mmt_type_size(type) == 2 ? dot_16_bits(a, b, k, table, least_normal(type))
-                                        : dot_8_bits(a, b, k, table);
-    return type == MMT_F64    ? dot_f64(a, b, k)
-           : type == MMT_TF32 ? dot_tf32(a, b, k)
-                              : dot_f32(a, b, k);
+    for (int64_t p = 0; p < k; p++) {
+        int ties = 0;
+        double left = element_of(table, bytes, a.data, place_on_line(&a, p));
+        double right = element_of(table, bytes, b.data, place_on_line(&b, p));
+        if (type == MMT_TF32) {
+            left = nearest_tf32((float) left, &ties);
+            right = nearest_tf32((float) right, &ties);
+        }
+        sum += left * right;
+        size += least > 0 ? fmax(fabs(left), least) * fmax(fabs(right), least)
+                          : fabs(left * right);
+        over |= beyond(left * right, FLT_MAX);
+        if (ties)
+            in_ties += ties * fabs(left * right);
+    }
+    return (struct dot){ sum, size, in_ties, over };
 }
 
-static uint32_t dot_i32(struct line a, struct line b, int64_t k)
+/* The lower 32 bits of one of whole numbers. */
+static uint32_t dot_whole_type(mmt_type type, struct line a, struct line b, int64_t k)
 {
-    const uint32_t *x = a.data;
-    const uint32_t *y = b.data;
     uint32_t sum = 0;
 
-    for (int64_t p = 0; p < k; p++)
-        sum += x[place_on_line(&a, p)] * y[place_on_line(&b, p)];
-    return sum;
-}
-
-static uint32_t dot_i8(struct line a, struct line b, int64_t k)
-{
-    const int8_t *x = a.data;
-    const int8_t *y = b.data;
-    uint32_t sum = 0;
-
-    for (int64_t p = 0; p < k; p++)
-        sum += (uint32_t) (x[place_on_line(&a, p)] * y[place_on_line(&b, p)]);
+    for (int64_t p = 0; p < k; p++) {
+        const int64_t x = place_on_line(&a, p), y = place_on_line(&b, p);
+        sum +=
+            type == MMT_I8
+                ? (uint32_t) (((const int8_t *) a.data)[x] * ((const int8_t *) b.data)[y])
+                : ((const uint32_t *) a.data)[x] * ((const uint32_t *) b.data)[y];
+    }
     return sum;
 }
 
@@ -330,7 +279,7 @@ static struct mmt_answer whole_entry(const struct mmt_oracle *o, struct line a,
     uint32_t sum = 0;
 
     if (o->alpha != 0)
-        sum = p->type == MMT_I8 ? dot_i8(a, b, p->k) : dot_i32(a, b, p->k);
+        sum = dot_whole_type(p->type, a, b, p->k);
     return complete_whole(o, sum, batch, i, j);
 }
 
@@ -391,7 +340,7 @@ struct mmt_answer mmt_oracle_entry(const struct mmt_oracle *o, int64_t batch, in
     if (mmt_type_in(p->type, MMT_WHOLE_TYPES))
         return whole_entry(o, a, b, batch, i, j);
     if (o->alpha != 0)
-        dot = dot_of(p->type, a, b, p->k);
+        dot = p->type == MMT_F64 ? dot_f64(a, b, p->k) : dot_doubles(p->type, a, b, p->k);
     return complete_answer(o, &dot, batch, i, j);
 }
 

@@ -347,13 +347,13 @@ static mmt_status check_shape(struct mmt_session *session,
     return status;
 }
 
-/* What the rows of a pass have. */
-enum pass { FIRST = MMT_TRIAL_FIRST, QUICK = MMT_TRIAL_QUICK, WHOLE = 0 };
-
-static mmt_status verify_pass(struct mmt_session *session,
-                              const struct mmt_config *config, enum pass pass,
-                              bool epilogues, struct mmt_judgement *out, mmt_error *err)
+mmt_status mmt_verify(struct mmt_session *session, const struct mmt_config *config,
+                      enum mmt_pass pass, struct mmt_judgement *out, mmt_error *err)
 {
+    static const int flags[] = { [MMT_PASS_FIRST] = MMT_TRIAL_FIRST,
+                                 [MMT_PASS_QUICK] = MMT_TRIAL_QUICK,
+                                 [MMT_PASS_WHOLE] = 0,
+                                 [MMT_PASS_EPILOGUES] = 0 };
     const char *refusal = mmt_config_check_problem(config, &session->problem,
                                                    mmt_device_caps(session->device));
 
@@ -361,34 +361,12 @@ static mmt_status verify_pass(struct mmt_session *session,
     if (refusal)
         return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "this configuration cannot run: %s",
                         refusal);
-    const struct draws draws = { 0, pass == WHOLE ? MMT_DRAWN : 0 };
+    const struct draws draws = { 0, pass >= MMT_PASS_WHOLE ? MMT_DRAWN : 0 };
     mmt_status status =
-        run_rows(session, config, &session->problem, pass, draws, out, err);
-    if (status == MMT_OK && out->right && pass != FIRST)
+        run_rows(session, config, &session->problem, flags[pass], draws, out, err);
+    if (status == MMT_OK && out->right && pass != MMT_PASS_FIRST)
         status = check_shape(session, config, out, err);
-    if (status == MMT_OK && out->right && epilogues)
+    if (status == MMT_OK && out->right && pass == MMT_PASS_EPILOGUES)
         status = run_epilogues(session, config, out, err);
     return status;
-}
-
-mmt_status mmt_verify_first(struct mmt_session *session, const struct mmt_config *config,
-                            struct mmt_judgement *out, mmt_error *err)
-{
-    mmt_error own;
-    return verify_pass(session, config, FIRST, false, out, err ? err : &own);
-}
-
-mmt_status mmt_verify_candidate(struct mmt_session *session,
-                                const struct mmt_config *config,
-                                struct mmt_judgement *out, mmt_error *err)
-{
-    mmt_error own;
-    return verify_pass(session, config, QUICK, false, out, err ? err : &own);
-}
-
-mmt_status mmt_verify_whole(struct mmt_session *session, const struct mmt_config *config,
-                            bool epilogues, struct mmt_judgement *out, mmt_error *err)
-{
-    mmt_error own;
-    return verify_pass(session, config, WHOLE, epilogues, out, err ? err : &own);
 }

@@ -61,22 +61,20 @@ struct mmt_judgement {
     char reason[256]; /* what was found and what would have been right */
 };
 
-/* Fills *out and returns MMT_OK, also for a wrong kernel. An error says that the
- * candidate could not be judged: it does not build, does not serve this problem, or the
- * device failed. */
-mmt_status mmt_verify_candidate(struct mmt_session *session,
-                                const struct mmt_config *config,
-                                struct mmt_judgement *out, mmt_error *err);
+/* How much is checked. */
+enum mmt_pass {
+    MMT_PASS_FIRST, /* a few, none at the session's own shape: enough that a candidate may
+                     * be timed without harm to the session's memory */
+    MMT_PASS_QUICK,
+    MMT_PASS_WHOLE,     /* for a kernel that will serve problems that were not timed */
+    MMT_PASS_EPILOGUES, /* also those of each output, bias and activation, of which each
+                         * compiles two sources */
+};
 
-/* A few of them, none at the session's own shape: enough that a candidate may be timed
- * without harm to the session's memory. */
-mmt_status mmt_verify_first(struct mmt_session *session, const struct mmt_config *config,
-                            struct mmt_judgement *out, mmt_error *err);
-
-/* Every check: for a kernel that will serve problems that were not timed.
- * `epilogues`: also those of each output, bias and activation, of which each compiles two
- * sources. */
-mmt_status mmt_verify_whole(struct mmt_session *session, const struct mmt_config *config,
-                            bool epilogues, struct mmt_judgement *out, mmt_error *err);
+/* Fills *out and returns MMT_OK, also for a wrong kernel. An error, which is not NULL,
+ * says that the candidate could not be judged: it does not build, does not serve this
+ * problem, or the device failed. */
+mmt_status mmt_verify(struct mmt_session *session, const struct mmt_config *config,
+                      enum mmt_pass pass, struct mmt_judgement *out, mmt_error *err);
 
 #endif

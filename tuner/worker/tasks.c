@@ -200,40 +200,16 @@ static void take_verdict(const struct mmt_judgement *verdict, struct mmt_result 
              verdict->reason);
 }
 
-static mmt_status verify_first(struct mmt_session *session,
-                               const struct mmt_config *config, struct mmt_result *result,
-                               mmt_error *err)
+static mmt_status verify(struct mmt_session *session, const struct mmt_config *config,
+                         enum mmt_pass pass, struct mmt_result *result, mmt_error *err)
 {
     struct mmt_judgement verdict;
     mmt_worker_note("verify");
-    mmt_status status = mmt_verify_first(session, config, &verdict, err);
+    mmt_status status = mmt_verify(session, config, pass, &verdict, err);
     if (!status)
         take_verdict(&verdict, result);
-    return status;
-}
-
-static mmt_status verify_config(struct mmt_session *session,
-                                const struct mmt_config *config,
-                                struct mmt_result *result, mmt_error *err)
-{
-    struct mmt_judgement verdict;
-    mmt_worker_note("verify");
-    mmt_status status = mmt_verify_candidate(session, config, &verdict, err);
-    if (!status)
-        take_verdict(&verdict, result);
-    result->checked = !status && result->outcome == MMT_TIMED;
-    return status;
-}
-
-static mmt_status verify_whole(struct mmt_session *session, const struct mmt_job *job,
-                               struct mmt_result *result, mmt_error *err)
-{
-    struct mmt_judgement verdict;
-    mmt_worker_note("verify");
-    mmt_status status =
-        mmt_verify_whole(session, &job->configs[0], job->epilogues, &verdict, err);
-    if (!status)
-        take_verdict(&verdict, result);
+    if (pass == MMT_PASS_QUICK)
+        result->checked = !status && result->outcome == MMT_TIMED;
     return status;
 }
 
@@ -262,7 +238,7 @@ static mmt_status verify_smaller(struct worker *w, const struct mmt_job *job,
     if (!status)
         status = enter_smaller(w, &smaller, job->seed, err);
     if (!status)
-        status = verify_config(w->smaller, &job->configs[0], result, err);
+        status = verify(w->smaller, &job->configs[0], MMT_PASS_QUICK, result, err);
     if (result->outcome == MMT_WRONG)
         leave_smaller(w);
     return status;
@@ -365,14 +341,15 @@ static mmt_status measure_one(struct worker *w, const struct mmt_job *job,
     if (!status && job->low_priority)
         status = check_quickly(w, job, result, &behind, err);
     if (!status && !behind && job->verify[0])
-        status = job->is_short ? verify_smaller(w, job, result, err)
-                               : verify_first(w->session, &job->configs[0], result, err);
+        status = job->is_short
+                     ? verify_smaller(w, job, result, err)
+                     : verify(w->session, &job->configs[0], MMT_PASS_FIRST, result, err);
     if (status || result->outcome == MMT_WRONG)
         return status;
     if (!behind)
         status = time_candidate(w, job, &limits, result, err);
     if (!status && !behind && !job->is_short && job->verify[0] && is_near(job, result))
-        status = verify_config(w->session, &job->configs[0], result, err);
+        status = verify(w->session, &job->configs[0], MMT_PASS_QUICK, result, err);
     if (!status && !job->is_short)
         ask_usage(w, job, &job->configs[0], result);
     return status;
@@ -385,7 +362,10 @@ static mmt_status verify_one(struct worker *w, const struct mmt_job *job,
     mmt_status status = compile_job(w, job, reply, err);
     if (!status)
         status = mmt_worker_enter_session(w, job, err);
-    return status ? status : verify_whole(w->session, job, &reply->results[0], err);
+    return status ? status
+                  : verify(w->session, &job->configs[0],
+                           job->epilogues ? MMT_PASS_EPILOGUES : MMT_PASS_WHOLE,
+                           &reply->results[0], err);
 }
 
 /* ---- finalists ------------------------------------------------------------------- */
@@ -398,7 +378,8 @@ static mmt_status verify_finalists(struct worker *w, const struct mmt_job *job,
     for (int i = 0; i < job->count; i++) {
         struct mmt_result *result = &reply->results[i];
         mmt_error own = { 0 };
-        if (job->verify[i] && verify_config(w->session, &job->configs[i], result, &own)) {
+        if (job->verify[i] &&
+            verify(w->session, &job->configs[i], MMT_PASS_QUICK, result, &own)) {
             mmt_worker_fail(result, &own);
             if (mmt_worker_spoils(own.status))
                 return *err = own, own.status;

@@ -95,8 +95,8 @@ static int verify(mmt_device *device, const mmt_problem *problem, const char *wo
         return tell(mmt_fail(&err, MMT_ERROR_UNSUPPORTED, "it is refused: %s", refusal),
                     NULL, &err);
     struct mmt_session *session = mmt_session_create(device, problem, 1, &err);
-    status =
-        session ? mmt_verify_whole(session, &config, false, &verdict, &err) : err.status;
+    status = session ? mmt_verify(session, &config, MMT_PASS_WHOLE, &verdict, &err)
+                     : err.status;
     return tell(status, &verdict, &err);
 }
 
