@@ -2,8 +2,6 @@
  * nothing. */
 #include "tuner/journal/forget.h"
 
-#include <string.h>
-
 bool mmt_forgets(const struct mmt_forget *forget, const mmt_problem *problem,
                  const struct mmt_config *config)
 {
@@ -25,34 +23,23 @@ static bool read_types(const json_t *names, bool types[MMT_NUM_TYPES])
 {
     for (size_t i = 0; i < json_array_size(names); i++) {
         const char *name = json_string_value(json_array_get(names, i));
-        int type = 0;
-        while (type < MMT_NUM_TYPES &&
-               (!name || strcmp(name, mmt_type_name((mmt_type) type))))
-            type++;
-        if (type == MMT_NUM_TYPES)
+        const int type = name ? mmt_type_parse(name) : -1;
+        if (type < 0)
             return false;
         types[type] = true;
     }
     return json_is_array(names);
 }
 
-static bool read_op(const char *name, mmt_op *out)
-{
-    int op = 0;
-    while (op < MMT_NUM_OPS && (!name || strcmp(name, mmt_op_row((mmt_op) op)->name)))
-        op++;
-    *out = (mmt_op) op;
-    return op < MMT_NUM_OPS;
-}
-
 bool mmt_forget_read(const json_t *line, struct mmt_forget *out)
 {
     const json_t *said = json_object_get(line, "forget");
     const char *template = json_string_value(json_object_get(said, "template"));
+    const char *name = json_string_value(json_object_get(said, "op"));
+    const int op = name ? mmt_op_parse(name) : -1;
 
-    *out = (struct mmt_forget){ 0 };
-    if (!read_op(json_string_value(json_object_get(said, "op")), &out->op) ||
-        !read_types(json_object_get(said, "types"), out->types))
+    *out = (struct mmt_forget){ .op = (mmt_op) op };
+    if (op < 0 || !read_types(json_object_get(said, "types"), out->types))
         return false;
     out->template = template ? mmt_config_template_name(template, NULL) : NULL;
     return !template || out->template;

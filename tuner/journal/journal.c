@@ -47,15 +47,13 @@ static mmt_status write_header(struct mmt_journal *journal, mmt_error *err)
 
 static json_t *record_json(struct mmt_journal *journal, const struct mmt_record *record)
 {
-    const struct mmt_result *r = &record->result;
     struct mmt_text problem = { 0 }, config = { 0 }, resolved = { 0 };
     mmt_problem_print(&record->problem, &problem);
     mmt_config_print(&record->config, &config);
     json_t *line =
-        json_pack("{s:f, s:s, s:s, s:s, s:s}", "at", wall_clock(), "problem",
+        json_pack("{s:f, s:s, s:s, s:s}", "at", wall_clock(), "problem",
                   mmt_text_string(&problem), "configuration", mmt_text_string(&config),
-                  "template_hash", mmt_journal_hash_of(journal, record->config.template),
-                  "status", mmt_outcome_name(r->outcome));
+                  "template_hash", mmt_journal_hash_of(journal, record->config.template));
     mmt_text_finish(&problem);
     mmt_text_finish(&config);
     mmt_journal_print_resolved(journal, record, &resolved);
@@ -74,22 +72,7 @@ static json_t *record_json(struct mmt_journal *journal, const struct mmt_record 
         json_object_set_new(line, "attempt", json_integer(record->attempt));
     if (record->limit > 0)
         json_object_set_new(line, "limit", json_real(record->limit));
-    if (*r->reason)
-        json_object_set_new(line, "reason", json_string(r->reason));
-    if (r->outcome != MMT_TIMED || record->whole)
-        return line;
-    json_object_set_new(line, "seconds", json_real(r->time.median));
-    json_object_set_new(line, "spread", json_real(r->time.spread));
-    json_object_set_new(line, "samples", json_integer(r->time.samples));
-    json_object_set_new(line, "registers", json_integer(r->registers));
-    json_object_set_new(line, "spill_bytes", json_integer(r->spill_bytes));
-    json_object_set_new(line, "shared", json_integer(r->shared));
-    if (r->celsius > 0)
-        json_object_set_new(line, "celsius", json_real(r->celsius));
-    if (r->clock_mhz > 0)
-        json_object_set_new(line, "clock_mhz", json_real(r->clock_mhz));
-    if (*r->throttled)
-        json_object_set_new(line, "throttled", json_string(r->throttled));
+    json_object_update_new(line, mmt_result_json(&record->result));
     return line;
 }
 

@@ -22,12 +22,6 @@ static bool is_resolved_alike(const struct mmt_journal *journal, const json_t *l
     return alike;
 }
 
-static double read_number(const json_t *object, const char *key, double otherwise)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : otherwise;
-}
-
 static mmt_status check_header(const struct mmt_journal *journal, const json_t *header,
                                mmt_error *err)
 {
@@ -62,31 +56,19 @@ enum verdict { RECORD, UNREADABLE, CHANGED };
 static enum verdict read_record(struct mmt_journal *journal, const json_t *line,
                                 struct mmt_record *out)
 {
-    int outcome = mmt_outcome_parse(word_of(line, "status"));
     *out = (struct mmt_record){ .earlier = true };
-    if (outcome < 0 || mmt_problem_parse(word_of(line, "problem"), &out->problem, NULL))
+    if (!mmt_result_read(line, &out->result) ||
+        mmt_problem_parse(word_of(line, "problem"), &out->problem, NULL))
         return UNREADABLE;
     if (mmt_config_parse(word_of(line, "configuration"), &out->config, NULL))
         return CHANGED;
     out->final = json_is_true(json_object_get(line, "final"));
     out->calibration = json_is_true(json_object_get(line, "calibration"));
-    out->result.outcome = (enum mmt_outcome) outcome;
-    out->result.time.median = read_number(line, "seconds", 0);
-    out->result.time.spread = read_number(line, "spread", 0);
-    out->result.time.samples = (int) read_number(line, "samples", 0);
-    out->result.registers = (int) read_number(line, "registers", -1);
-    out->result.spill_bytes = (int) read_number(line, "spill_bytes", -1);
-    out->result.shared = (long long) read_number(line, "shared", -1);
-    out->result.celsius = read_number(line, "celsius", 0);
-    out->result.clock_mhz = read_number(line, "clock_mhz", 0);
-    snprintf(out->result.throttled, sizeof out->result.throttled, "%s",
-             word_of(line, "throttled"));
-    snprintf(out->result.reason, sizeof out->result.reason, "%s",
-             word_of(line, "reason"));
     out->whole = json_is_true(json_object_get(line, "whole"));
-    out->attempt = (int) read_number(line, "attempt", 1);
-    out->limit = read_number(line, "limit", 0);
-    if (outcome == MMT_TIMED && !out->whole && !(out->result.time.median > 0))
+    out->attempt = (int) json_number_value(json_object_get(line, "attempt"));
+    out->attempt = out->attempt ? out->attempt : 1;
+    out->limit = json_number_value(json_object_get(line, "limit"));
+    if (out->result.outcome == MMT_TIMED && !out->whole && !(out->result.time.median > 0))
         return UNREADABLE;
     if (out->whole && strcmp(word_of(line, "driver"), journal->caps.driver))
         return CHANGED;

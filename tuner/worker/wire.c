@@ -177,18 +177,28 @@ static void make_plain(const char *text, char out[MMT_REASON_SIZE])
     out[length] = '\0';
 }
 
-static json_t *result_json(const struct mmt_result *result)
+json_t *mmt_result_json(const struct mmt_result *result)
 {
+    const struct mmt_timing *time = &result->time;
     char reason[MMT_REASON_SIZE];
+    json_t *out = json_pack("{s:s}", "status", mmt_outcome_name(result->outcome));
     make_plain(result->reason, reason);
-    return json_pack(
-        "{s:s, s:s, s:i, s:i, s:b, s:f, s:f, s:i, s:i, s:i, s:I, s:f, s:f, s:s}",
-        "outcome", mmt_outcome_name(result->outcome), "reason", reason, "checks",
-        result->checks, "unchecked", result->unchecked, "checked", result->checked,
-        "median", result->time.median, "spread", result->time.spread, "samples",
-        result->time.samples, "registers", result->registers, "spill_bytes",
-        result->spill_bytes, "shared", (json_int_t) result->shared, "celsius",
-        result->celsius, "clock_mhz", result->clock_mhz, "throttled", result->throttled);
+    if (*reason)
+        json_object_set_new(out, "reason", json_string(reason));
+    if (result->outcome == MMT_TIMED && *result->throttled)
+        json_object_set_new(out, "throttled", json_string(result->throttled));
+    if (result->outcome != MMT_TIMED || !(time->median > 0))
+        return out;
+    json_object_update_new(out, json_pack("{s:f, s:f, s:i, s:i, s:i, s:I}", "seconds",
+                                          time->median, "spread", time->spread, "samples",
+                                          time->samples, "registers", result->registers,
+                                          "spill_bytes", result->spill_bytes, "shared",
+                                          (json_int_t) result->shared));
+    if (result->celsius > 0)
+        json_object_set_new(out, "celsius", json_real(result->celsius));
+    if (result->clock_mhz > 0)
+        json_object_set_new(out, "clock_mhz", json_real(result->clock_mhz));
+    return out;
 }
 
 static json_t *numbers_json(const double *numbers)
@@ -220,11 +230,20 @@ static void read_roofline(const json_t *object, struct mmt_roofline *out)
     out->bandwidth_spread = number_of(object, "bandwidth_spread");
 }
 
+static json_t *checked_json(const struct mmt_result *result)
+{
+    json_t *out = mmt_result_json(result);
+    json_object_update_new(out, json_pack("{s:i, s:i, s:b}", "checks", result->checks,
+                                          "unchecked", result->unchecked, "checked",
+                                          result->checked));
+    return out;
+}
+
 bool mmt_wire_write_reply(const struct mmt_reply *reply, struct mmt_text *line)
 {
     json_t *results = json_array();
     for (int i = 0; i < reply->count; i++)
-        json_array_append_new(results, result_json(&reply->results[i]));
+        json_array_append_new(results, checked_json(&reply->results[i]));
     char cache[MMT_REASON_SIZE], note[MMT_REASON_SIZE];
     make_plain(reply->cache, cache);
     make_plain(reply->note, note);
@@ -235,27 +254,34 @@ bool mmt_wire_write_reply(const struct mmt_reply *reply, struct mmt_text *line)
                       line);
 }
 
-static bool read_result(const json_t *object, struct mmt_result *out)
+bool mmt_result_read(const json_t *object, struct mmt_result *out)
 {
-    int outcome = mmt_outcome_parse(word_of(object, "outcome"));
-    if (outcome < 0)
-        return false;
+    const json_t *registers = json_object_get(object, "registers"),
+                 *spill_bytes = json_object_get(object, "spill_bytes"),
+                 *shared = json_object_get(object, "shared");
+    const int outcome = mmt_outcome_parse(word_of(object, "status"));
     *out = (struct mmt_result){
         .outcome = (enum mmt_outcome) outcome,
-        .checks = (int) number_of(object, "checks"),
-        .unchecked = (int) number_of(object, "unchecked"),
-        .checked = json_is_true(json_object_get(object, "checked")),
-        .time = { number_of(object, "median"), number_of(object, "spread"),
+        .time = { number_of(object, "seconds"), number_of(object, "spread"),
                   (int) number_of(object, "samples") },
-        .registers = (int) number_of(object, "registers"),
-        .spill_bytes = (int) number_of(object, "spill_bytes"),
-        .shared = (long long) number_of(object, "shared"),
+        .registers = registers ? (int) json_number_value(registers) : -1,
+        .spill_bytes = spill_bytes ? (int) json_number_value(spill_bytes) : -1,
+        .shared = shared ? (long long) json_number_value(shared) : -1,
         .celsius = number_of(object, "celsius"),
         .clock_mhz = number_of(object, "clock_mhz"),
     };
     snprintf(out->throttled, sizeof out->throttled, "%s", word_of(object, "throttled"));
     make_plain(word_of(object, "reason"), out->reason);
-    return true;
+    return outcome >= 0;
+}
+
+static bool read_checked(const json_t *object, struct mmt_result *out)
+{
+    const bool good = mmt_result_read(object, out);
+    out->checks = (int) number_of(object, "checks");
+    out->unchecked = (int) number_of(object, "unchecked");
+    out->checked = json_is_true(json_object_get(object, "checked"));
+    return good;
 }
 
 bool mmt_wire_read_reply(const char *line, struct mmt_reply *out)
@@ -266,7 +292,8 @@ bool mmt_wire_read_reply(const char *line, struct mmt_reply *out)
     bool good = json_is_array(results) && count <= MMT_MAX_TOGETHER;
     *out = (struct mmt_reply){ .count = good ? (int) count : 0 };
     for (int i = 0; i < out->count; i++)
-        good = good && read_result(json_array_get(results, (size_t) i), &out->results[i]);
+        good =
+            good && read_checked(json_array_get(results, (size_t) i), &out->results[i]);
     read_roofline(json_object_get(object, "roofline"), &out->roofline);
     out->spoilt = json_is_true(json_object_get(object, "spoilt"));
     make_plain(word_of(object, "cache"), out->cache);

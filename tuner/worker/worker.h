@@ -9,6 +9,8 @@
 #ifndef MMT_TUNER_WORKER_WORKER_H
 #define MMT_TUNER_WORKER_WORKER_H
 
+#include <jansson.h>
+
 #include "profiles/profile.h"
 #include "tuner/common/child.h"
 #include "tuner/common/processor.h"
@@ -98,6 +100,11 @@ struct mmt_result {
     double celsius, clock_mhz; /* the hottest and slowest meanwhile; 0: not told */
     char throttled[64];        /* the reasons, "power cap"; "": it was not; MMT_BUSY */
 };
+
+/* In a journal's words: {"status": "timed", "seconds": 1e-3 …}; no seconds of what was
+ * built or verified alone. */
+json_t *mmt_result_json(const struct mmt_result *result);
+bool mmt_result_read(const json_t *object, struct mmt_result *out);
 
 struct mmt_reply {
     int count;
