@@ -2,8 +2,8 @@
 #include "base/call.h"
 
 #include <stdio.h>
-#include <string.h>
 
+#include "base/near.h"
 #include "base/type.h"
 
 static const char *const clients[MMT_NUM_CLIENTS] = { "mmtune", "cublas", "cublaslt",
@@ -21,14 +21,6 @@ static const char *const fates[MMT_NUM_FATES] = {
     [MMT_FATE_CHILD] = "child process",
 };
 
-static int parse(const char *const *names, int count, const char *name)
-{
-    for (int i = 0; i < count; i++)
-        if (!strcmp(names[i], name))
-            return i;
-    return -1;
-}
-
 const char *mmt_client_name(enum mmt_client client)
 {
     return clients[client];
@@ -36,7 +28,7 @@ const char *mmt_client_name(enum mmt_client client)
 
 int mmt_client_parse(const char *name)
 {
-    return parse(clients, MMT_NUM_CLIENTS, name);
+    return mmt_near_place(name, clients, MMT_NUM_CLIENTS);
 }
 
 const char *mmt_compute_name(enum mmt_compute compute)
@@ -46,7 +38,7 @@ const char *mmt_compute_name(enum mmt_compute compute)
 
 int mmt_compute_parse(const char *name)
 {
-    return parse(computes, MMT_NUM_COMPUTES, name);
+    return mmt_near_place(name, computes, MMT_NUM_COMPUTES);
 }
 
 void mmt_call_print_caller(const struct mmt_call *call, struct mmt_text *text)
@@ -67,7 +59,7 @@ const char *mmt_fate_name(enum mmt_fate fate)
 
 int mmt_fate_parse(const char *name)
 {
-    return parse(fates, MMT_NUM_FATES, name);
+    return mmt_near_place(name, fates, MMT_NUM_FATES);
 }
 
 /* With its own where it was given none. */

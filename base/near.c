@@ -8,6 +8,14 @@
 
 enum { MOST_LETTERS = 31, MOST_EDITS = 2 };
 
+int mmt_near_place(const char *word, const char *const names[], int count)
+{
+    for (int i = 0; word && i < count && names[i]; i++)
+        if (!strcmp(names[i], word))
+            return i;
+    return -1;
+}
+
 static int least(int a, int b)
 {
     return a < b ? a : b;

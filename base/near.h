@@ -5,6 +5,10 @@
 #include "base/error.h"
 #include "base/text.h"
 
+/* A word's place among at most `count` names, which may end with NULL before; -1: it is
+ * none of them, or NULL. */
+int mmt_near_place(const char *word, const char *const names[], int count);
+
 /* The name that a word begins alone, or else the nearest of those that two letters more,
  * less or else would make of it; the first of several. NULL where none is near. Capitals
  * and hyphens in front do not count. The names end with NULL. */

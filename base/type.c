@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/near.h"
+
 #define BIT MMT_TYPE_BIT
 
 /* All that is known of a type; what other libraries call it stands where they are used.
@@ -110,14 +112,6 @@ static const char *const biases[MMT_NUM_BIASES] = { "none", "row", "column" };
 static const char *const activations[MMT_NUM_ACTIVATIONS] = { "none", "relu", "gelu",
                                                               "gelu_tanh", "silu" };
 
-static int find(const char *const *names, int count, const char *name)
-{
-    for (int i = 0; i < count; i++)
-        if (!strcmp(names[i], name))
-            return i;
-    return -1;
-}
-
 const char *mmt_bias_name(mmt_bias bias)
 {
     return biases[bias];
@@ -130,10 +124,10 @@ const char *mmt_activation_name(mmt_activation activation)
 
 int mmt_bias_parse(const char *name)
 {
-    return find(biases, MMT_NUM_BIASES, name);
+    return mmt_near_place(name, biases, MMT_NUM_BIASES);
 }
 
 int mmt_activation_parse(const char *name)
 {
-    return find(activations, MMT_NUM_ACTIVATIONS, name);
+    return mmt_near_place(name, activations, MMT_NUM_ACTIVATIONS);
 }

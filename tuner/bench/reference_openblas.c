@@ -2,7 +2,6 @@
  * fastest for the type: each is loaded once in a child and timed. */
 #include <errno.h>
 #include <math.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "tuner/bench/openblas_child.h"
 #include "tuner/bench/reference.h"
 #include "tuner/common/child.h"
+#include "tuner/common/processor.h"
 #include "tuner/verify/session_internal.h"
 
 extern char **environ;
@@ -57,18 +57,11 @@ static bool is_ours(const char *entry)
     return false;
 }
 
-static int count_cpus(void)
-{
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) ? (int) sysconf(_SC_NPROCESSORS_ONLN)
-                                                  : CPU_COUNT(&set);
-}
-
 /* The environment without settings of OpenBLAS, and then ours. The caller frees the
  * list alone. */
 static char **make_environment(const char *core, char settings[4][64])
 {
-    int count = 0, used = 0, cpus = count_cpus();
+    int count = 0, used = 0;
 
     while (environ[count])
         count++;
@@ -79,7 +72,7 @@ static char **make_environment(const char *core, char settings[4][64])
         if (!is_ours(environ[i]))
             list[used++] = environ[i];
     snprintf(settings[0], 64, "OPENBLAS_THREAD_TIMEOUT=" SPIN_FOR);
-    snprintf(settings[1], 64, "OPENBLAS_NUM_THREADS=%d", cpus);
+    snprintf(settings[1], 64, "OPENBLAS_NUM_THREADS=%d", mmt_processor_count());
     snprintf(settings[2], 64, "OMP_WAIT_POLICY=passive");
     snprintf(settings[3], 64, "OPENBLAS_CORETYPE=%s", core);
     for (int i = 0; i < (core[0] ? 4 : 3); i++)

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -223,19 +224,10 @@ mmt_status mmt_option_type(const char *name, mmt_type *out, mmt_error *err)
                          "there is no type '%s'", name);
 }
 
-/* A word's place in a closed set; -1: none. */
-static int find_word(const char *const words[], const char *word)
-{
-    for (int i = 0; words[i]; i++)
-        if (!strcmp(words[i], word))
-            return i;
-    return -1;
-}
-
 mmt_status mmt_option_find(const char *kind, const char *const words[], const char *word,
                            int *out, mmt_error *err)
 {
-    *out = find_word(words, word);
+    *out = mmt_near_place(word, words, INT_MAX);
     return *out >= 0 ? MMT_OK
                      : mmt_near_fail(err, word, words, "there are", "there is no %s '%s'",
                                      kind, word);
@@ -244,7 +236,7 @@ mmt_status mmt_option_find(const char *kind, const char *const words[], const ch
 mmt_status mmt_option_choice(const struct mmt_take *take, const char *value, int *out,
                              mmt_error *err)
 {
-    *out = find_word(take->words, value);
+    *out = mmt_near_place(value, take->words, INT_MAX);
     return *out >= 0 ? MMT_OK
                      : mmt_near_fail(err, value, take->words, "there are",
                                      "%s does not know '%s'", take->name, value);
@@ -303,14 +295,21 @@ mmt_status mmt_option_read_types(const struct mmt_take *take, const char *value,
     return mmt_option_each(value, take->out, take_type, err);
 }
 
-mmt_status mmt_option_read_op(const struct mmt_take *take, const char *value,
-                              mmt_error *err)
+/* To an enum. */
+static mmt_status read_place(const struct mmt_take *take, const char *value, void *out,
+                             mmt_error *err)
 {
     int found = 0;
     mmt_status status = mmt_option_choice(take, value, &found, err);
     if (!status)
-        *(mmt_op *) take->out = (mmt_op) found;
+        *(unsigned *) out = (unsigned) found;
     return status;
+}
+
+mmt_status mmt_option_read_op(const struct mmt_take *take, const char *value,
+                              mmt_error *err)
+{
+    return read_place(take, value, take->out, err);
 }
 
 mmt_status mmt_option_read_out(const struct mmt_take *take, const char *value,
@@ -327,23 +326,13 @@ mmt_status mmt_option_read_out(const struct mmt_take *take, const char *value,
 mmt_status mmt_option_read_bias(const struct mmt_take *take, const char *value,
                                 mmt_error *err)
 {
-    struct mmt_epilogue *epilogue = take->out;
-    int found = 0;
-    mmt_status status = mmt_option_choice(take, value, &found, err);
-    if (!status)
-        epilogue->bias = (mmt_bias) found;
-    return status;
+    return read_place(take, value, &((struct mmt_epilogue *) take->out)->bias, err);
 }
 
 mmt_status mmt_option_read_activation(const struct mmt_take *take, const char *value,
                                       mmt_error *err)
 {
-    struct mmt_epilogue *epilogue = take->out;
-    int found = 0;
-    mmt_status status = mmt_option_choice(take, value, &found, err);
-    if (!status)
-        epilogue->activation = (mmt_activation) found;
-    return status;
+    return read_place(take, value, &((struct mmt_epilogue *) take->out)->activation, err);
 }
 
 void mmt_epilogue_apply(const struct mmt_epilogue *epilogue, mmt_problem *problem)
@@ -366,7 +355,7 @@ static mmt_status take_transposes(void *self, const char *piece, mmt_error *err)
     const char *const *names = mmt_transposes_words();
     char word[32];
     lower_case(piece, word);
-    const int found = find_word(names, word);
+    const int found = mmt_near_place(word, names, 4);
     if (found < 0)
         return mmt_near_fail(err, piece, names, "there are",
                              "there are no transposes '%s'", piece);

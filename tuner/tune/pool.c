@@ -201,7 +201,8 @@ static bool wait_for_events(struct mmt_pool *pool, double until)
     int count = 0;
     fds[count++] = (struct pollfd){ .fd = bell[0], .events = POLLIN };
     for (int i = 0; i < pool->count; i++) {
-        fds[count++] = (struct pollfd){ .fd = pool->workers[i].child.fd, .events = POLLIN };
+        fds[count++] =
+            (struct pollfd){ .fd = pool->workers[i].child.fd, .events = POLLIN };
         until = fmin(until, pool->workers[i].deadline);
     }
     double wait = fmin(fmax((until - mmt_now()) * 1e3, 0), 60e3);

@@ -23,73 +23,25 @@ static int whole_number(const struct mmt_data *data, uint64_t index)
     return (int) (((noise >> 32) * (uint64_t) (2 * data->whole + 1)) >> 32) - data->whole;
 }
 
-/* 32 bits of noise: enough for every type but f64. */
-static int32_t bits_at(const struct mmt_data *data, uint64_t index)
+/* 32 bits of noise are enough for every type but f64. */
+static double number_at(const struct mmt_data *data, uint64_t index)
 {
-    return (int32_t) (mmt_data_noise(data->seed, index) >> 32);
+    const int64_t noise = (int64_t) mmt_data_noise(data->seed, index);
+    const int32_t bits = (int32_t) (noise >> 32);
+    if (data->whole)
+        return whole_number(data, index);
+    return data->type == MMT_F64   ? (double) noise * 0x1p-63
+           : data->type == MMT_I32 ? bits
+           : data->type == MMT_I8  ? bits >> 24
+                                   : bits * 0x1p-31;
 }
 
-static void fill_whole(const struct mmt_data *data, uint64_t first, void *elements,
-                       size_t count)
-{
-    size_t size = mmt_type_size(data->type);
-    for (size_t i = 0; i < count; i++)
-        mmt_number_write(data->type, whole_number(data, first + i),
-                         (char *) elements + i * size);
-}
-
-static void fill_f32(const struct mmt_data *data, uint64_t first, float *out,
-                     size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        out[i] = (float) bits_at(data, first + i) * 0x1p-31f;
-}
-
-static void fill_f64(const struct mmt_data *data, uint64_t first, double *out,
-                     size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        out[i] = (double) (int64_t) mmt_data_noise(data->seed, first + i) * 0x1p-63;
-}
-
-static void fill_i32(const struct mmt_data *data, uint64_t first, int32_t *out,
-                     size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        out[i] = bits_at(data, first + i);
-}
-
-static void fill_i8(const struct mmt_data *data, uint64_t first, int8_t *out,
-                    size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        out[i] = (int8_t) (bits_at(data, first + i) >> 24);
-}
-
-static void fill_rounded(const struct mmt_data *data, uint64_t first, void *elements,
-                         size_t count)
-{
-    size_t size = mmt_type_size(data->type);
-    for (size_t i = 0; i < count; i++)
-        mmt_number_write(data->type, bits_at(data, first + i) * 0x1p-31,
-                         (char *) elements + i * size);
-}
-
-static void compute_elements(const struct mmt_data *data, uint64_t first, void *elements,
+static void compute_elements(const struct mmt_data *data, uint64_t first, char *elements,
                              size_t count)
 {
-    if (data->whole)
-        fill_whole(data, first, elements, count);
-    else if (data->type == MMT_F32)
-        fill_f32(data, first, elements, count);
-    else if (data->type == MMT_F64)
-        fill_f64(data, first, elements, count);
-    else if (data->type == MMT_I32)
-        fill_i32(data, first, elements, count);
-    else if (data->type == MMT_I8)
-        fill_i8(data, first, elements, count);
-    else
-        fill_rounded(data, first, elements, count);
+    const size_t size = mmt_type_size(data->type);
+    for (size_t i = 0; i < count; i++)
+        mmt_number_write(data->type, number_at(data, first + i), elements + i * size);
 }
 
 void mmt_data_fill(const struct mmt_data *data, uint64_t first, void *elements,

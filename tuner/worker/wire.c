@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/near.h"
 #include "tuner/common/options.h"
 #include "tuner/worker/tasks.h"
 
@@ -20,17 +21,9 @@ const char *mmt_outcome_name(enum mmt_outcome outcome)
     return outcome_names[outcome];
 }
 
-static int find_word(const char *const *words, int count, const char *word)
-{
-    for (int i = 0; word && i < count; i++)
-        if (!strcmp(words[i], word))
-            return i;
-    return -1;
-}
-
 int mmt_outcome_parse(const char *name)
 {
-    return find_word(outcome_names, NUM_OUTCOMES, name);
+    return mmt_near_place(name, outcome_names, NUM_OUTCOMES);
 }
 
 /* Takes over the object. */
@@ -142,7 +135,7 @@ static bool read_call(const json_t *object, struct mmt_job *out)
 bool mmt_wire_read_job(const char *line, struct mmt_job *out, mmt_error *err)
 {
     json_t *object = json_loads(line, 0, NULL);
-    int task = find_word(task_names, NUM_TASKS, word_of(object, "task"));
+    int task = mmt_near_place(word_of(object, "task"), task_names, NUM_TASKS);
     *out = (struct mmt_job){ 0 };
     if (task < 0) {
         mmt_fail(err, MMT_ERROR_FORMAT, "a worker was sent what is no job");
