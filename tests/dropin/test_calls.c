@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "tests/support/folder.h"
 #include "tests/support/planted_clock.h"
 #include "tests/support/test.h"
 
@@ -139,12 +140,11 @@ static void test_fork(void)
 }
 
 /* By another process, once the one that counted has ended. */
-static void test_written(const char *folder)
+static void test_written(void)
 {
     struct mmt_recording recording;
     struct mmt_text path = { 0 };
     int64_t all = 0, timed = 0;
-    mmt_error err;
     FILE *list;
     char file[256] = "";
 
@@ -244,19 +244,15 @@ static int serve(void)
 
 int main(void)
 {
-    char folder[] = "/tmp/mmtune-calls-XXXXXX";
-    char command[64];
     int status = 0;
 
-    CHECK(mkdtemp(folder) != NULL);
+    make_folder();
     setenv("XDG_STATE_HOME", folder, 1);
     fflush(NULL);
     const pid_t child = fork();
     if (!child)
         exit(serve());
     CHECK(waitpid(child, &status, 0) == child && !status);
-    test_written(folder);
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    CHECK(!system(command));
+    test_written();
     return test_end("calls");
 }

@@ -170,7 +170,6 @@ static void describe(const char *configuration, const mmt_problem *problem,
 static bool is_refused(mmt_device *device, const char *configuration,
                        const mmt_problem *problem)
 {
-    mmt_error err = { 0 };
     struct mmt_config config;
     CHECK_OK(mmt_config_parse(configuration, &config, &err), err);
     return mmt_config_check_problem(&config, problem, mmt_device_caps(device)) != NULL;
@@ -187,11 +186,10 @@ static int count_wrong(mmt_device *device, const char *configuration,
     options.configuration = configuration;
     for (int s = 0; s < COUNT(shapes); s++) {
         const mmt_problem problem = make_problem(&shapes[s], variant);
-        mmt_error err = { 0 };
         if (is_refused(device, configuration, &problem) && ++refused)
             continue;
         mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
-        CHECK_OK(plan ? MMT_OK : err.status, err);
+        CHECK_MADE(plan);
         for (int i = 0; plan && i < 2; i++) {
             const struct exact_call *call = &calls[(s + i) % COUNT(calls)];
             if (exact_run(device, plan, &problem, call, why, WHY))
@@ -253,7 +251,6 @@ static void check_f64(mmt_device *device)
 static void check_card(int sm, unsigned types)
 {
     static int turn;
-    mmt_error err = { 0 };
     mmt_device *device = emulate_open(sm, &err);
 
     if (!CHECK(device != NULL))
@@ -276,7 +273,6 @@ static void check_card(int sm, unsigned types)
 
 static void check_fmas(void)
 {
-    mmt_error err = { 0 };
     mmt_device *device = emulate_open(70, &err);
     int turn = 0;
 
@@ -365,7 +361,6 @@ static void check_fault(mmt_device *device, const char *configuration, mmt_type 
 
 static void check_faults(void)
 {
-    mmt_error err = { 0 };
     mmt_device *device = emulate_open(89, &err), *older = emulate_open(80, &err);
 
     if (!CHECK(device != NULL) || !CHECK(older != NULL))
@@ -399,7 +394,6 @@ static void check_default_in_digits(mmt_type type, const struct shape *shape,
     const struct mmt_variant variant = variant_at(type, 0);
     const mmt_problem problem = make_problem(shape, &variant);
     struct mmt_selection selection;
-    mmt_error err = { 0 };
 
     CHECK_OK(mmt_select(NULL, &problem, hopper, NULL, &selection, &err), err);
     CHECK_EQ_STR(selection.config.template->name, "wgmma");
@@ -412,7 +406,6 @@ static void check_default_in_digits(mmt_type type, const struct shape *shape,
  * this one. */
 static void check_default(void)
 {
-    mmt_error err = { 0 };
     mmt_device *device = emulate_open(90, &err);
     struct mmt_selection selection;
 
@@ -440,11 +433,10 @@ static void check_default(void)
 
 static void check_given(int sm, const char *configuration)
 {
-    mmt_error err = { 0 };
     mmt_device *device = emulate_open(sm, &err);
     struct mmt_config config;
 
-    CHECK_OK(device ? MMT_OK : err.status, err);
+    CHECK_MADE(device);
     CHECK_OK(mmt_config_parse(configuration, &config, &err), err);
     for (int i = 0; i < 4 * MMT_NUM_TYPES && !test_failures; i++) {
         const struct mmt_variant variant = variant_at((mmt_type) (i / 4), i % 4);
@@ -464,12 +456,11 @@ static void check_calls(mmt_device *device, const char *configuration,
                         const mmt_problem *problem)
 {
     mmt_plan_options options = mmt_plan_defaults();
-    mmt_error err = { 0 };
     char why[WHY];
 
     options.configuration = configuration;
     mmt_plan *plan = mmt_plan_create(device, NULL, problem, &options, &err);
-    CHECK_OK(plan ? MMT_OK : err.status, err);
+    CHECK_MADE(plan);
     for (int i = 0; plan && i < COUNT(calls); i++)
         if (!CHECK(exact_run(device, plan, problem, &calls[i], why, WHY)))
             describe(configuration, problem, &calls[i], why);
@@ -490,7 +481,6 @@ static void check_many_blocks(void)
                     { "dmma TILE_M=48 TILE_N=64 TILE_K=8 WARPS_M=1 WARPS_N=2 MMA=8x8x4 "
                       "STAGES=4 REGISTER_STAGES=1 SYNC=stages TILE_SCHEDULER=stream_k",
                       MMT_F64 } };
-    mmt_error err = { 0 };
     mmt_device *device = emulate_open(80, &err);
 
     if (!CHECK(device != NULL))
@@ -520,7 +510,6 @@ static void check_dpas(void)
         { 16, "dpas TILE_M=64 TILE_N=32 SUBGROUPS_M=4 SUBGROUPS_N=1 SUBGROUP=16" },
     };
     static const mmt_type types[] = { MMT_BF16, MMT_F16, MMT_I8 };
-    mmt_error err = { 0 };
     mmt_device *device = emulate_open(70, &err);
 
     if (!CHECK(device != NULL))
@@ -549,7 +538,6 @@ static void check_subgroups(void)
         "THREADS_LONG=8 THREADS_K=64 TILE_K=256 SPLIT_K=1 SUBGROUP=32",
     };
     static const struct shape narrow[] = { { 7, 100, 267, 16, 1 }, { 90, 5, 300, 1, 2 } };
-    mmt_error err = { 0 };
     mmt_device *device = emulate_open(70, &err);
 
     if (!CHECK(device != NULL))

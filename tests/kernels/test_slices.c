@@ -177,7 +177,6 @@ static int count_wrong(mmt_device *device, int configuration, int problem, bool 
 {
     static struct product x;
     mmt_plan_options options = mmt_plan_defaults();
-    mmt_error err = { 0 };
     int wrong = 0;
 
     x.device = device, x.problem = problem_of(problems[problem]), x.tell = tell;
@@ -228,7 +227,6 @@ static void check_fault(mmt_device *device, const struct fault *f)
 
 int main(void)
 {
-    mmt_error err = { 0 };
     SCOPED_DEVICE *device = emulate_open(80, &err);
 
     if (!CHECK_MADE(device))

@@ -36,7 +36,6 @@ static void test_recorded(void)
     struct mmt_bundle_goals goals = { 0 };
     struct mmt_recorded it = { .call.client = MMT_CLIENT_CUBLAS, .run = "1" };
     SCOPED_TEXT stem = { 0 }, path = { 0 };
-    mmt_error err = { 0 };
     SCOPED_DEVICE *device = mmt_device_open("null", &err);
     setenv("XDG_STATE_HOME", folder, 1);
     CHECK_EQ_INT(mmt_bundle_set_goals(&options, &goals, &err), MMT_ERROR_NOT_FOUND);
@@ -155,7 +154,6 @@ static void test_named(const struct mmt_text *bundle)
 
 static void test_foreign(const struct mmt_text *bundle)
 {
-    mmt_error err = { 0 };
     char why[512];
     SCOPED_PROFILE *profile = mmt_profile_parse(bundle->data, bundle->length, &err);
     struct mmt_caps caps = profile->caps;
@@ -282,7 +280,6 @@ static void refuse_bytes(const char *bytes, size_t size, const char *words)
  */
 static bool try_bytes(mmt_device *device, const char *bytes, size_t size)
 {
-    mmt_error err = { 0 };
     SCOPED_PROFILE *profile = mmt_profile_parse(bytes, size, &err);
     if (!profile) {
         CHECK(err.status != MMT_OK && *err.text);
@@ -385,7 +382,6 @@ static void write_at(const char *path, size_t at, const void *bytes, size_t size
 static bool plan_changed(const char *path, const struct mmt_text *bundle, size_t at,
                          const void *noise, size_t size)
 {
-    mmt_error err = { 0 };
     SCOPED_DEVICE *device = mmt_device_open("null", NULL);
     write_at(path, 0, bundle->data, bundle->length);
     SCOPED_PROFILE *profile = mmt_profile_load(path, &err);

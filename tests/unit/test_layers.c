@@ -8,9 +8,9 @@
 #include "base/file.h"
 #include "device/device.h"
 #include "runtime/runtime.h"
-#include "tests/support/test.h"
+#include "tests/support/folder.h"
+#include "tests/support/made.h"
 
-static char folder[] = "/tmp/mmtune-layers-XXXXXX";
 static mmt_device *device;
 
 enum { USER, SITE, SHARED, PLACES };
@@ -31,26 +31,17 @@ static struct mmt_profile *begin(const char *date)
 /* naive with another order of threads for each `order`. */
 static struct mmt_config naive(int order)
 {
-    struct mmt_config config;
-    mmt_error err = { 0 };
-    CHECK_OK(mmt_config_parse(order ? "naive ORDER=columns" : "naive ORDER=rows", &config,
-                              &err),
-             err);
-    return config;
+    return config_of(order ? "naive ORDER=columns" : "naive ORDER=rows");
 }
 
-static mmt_problem problem_of(mmt_type type, int64_t size)
+static mmt_problem square(mmt_type type, int64_t size)
 {
-    mmt_problem problem = mmt_gemm_problem(type, size, size, size);
-    mmt_error err = { 0 };
-    CHECK_OK(mmt_problem_normalise(&problem, &problem, &err), err);
-    return problem;
+    return normal_of(mmt_gemm_problem(type, size, size, size));
 }
 
 static void add_entry(struct mmt_profile *profile, mmt_type type, int64_t size, int order)
 {
-    mmt_error err = { 0 };
-    const struct mmt_entry entry = { .problem = problem_of(type, size),
+    const struct mmt_entry entry = { .problem = square(type, size),
                                      .config = naive(order),
                                      .time = { 1e-3, 1e-5, 5 },
                                      .gflops = 1 };
@@ -60,8 +51,7 @@ static void add_entry(struct mmt_profile *profile, mmt_type type, int64_t size, 
 /* One kernel for all m up to `m_to` of products of that n and k. */
 static void add_range(struct mmt_profile *profile, int64_t size, int64_t m_to, int order)
 {
-    mmt_error err = { 0 };
-    const mmt_problem low = problem_of(MMT_F32, size);
+    const mmt_problem low = square(MMT_F32, size);
     const struct mmt_range range = { .problem = mmt_problem_with_m(&low, 1),
                                      .num_segments = 1,
                                      .segments = { { m_to, naive(order), "0" } } };
@@ -72,7 +62,6 @@ static void add_range(struct mmt_profile *profile, int64_t size, int64_t m_to, i
 static void add_model(struct mmt_profile *profile, mmt_type family, int shapes)
 {
     static struct mmt_model model;
-    mmt_error err = { 0 };
     model =
         (struct mmt_model){ .family = family, .law = MMT_LAW_EDITION, .shapes = shapes };
     mmt_model_name(&model);
@@ -89,22 +78,35 @@ static void path_of(int place, const char *end, struct mmt_text *path)
 static void put(int place, const char *end, struct mmt_profile *profile)
 {
     struct mmt_text path = { 0 };
-    mmt_error err = { 0 };
     path_of(place, end, &path);
     CHECK_OK(mmt_profile_save(profile, mmt_text_string(&path), &err), err);
     mmt_profile_free(profile);
     mmt_text_finish(&path);
 }
 
+/* A file with nothing but that. */
+static void put_entry(int place, const char *end, const char *date, mmt_type type,
+                      int64_t size, int order)
+{
+    struct mmt_profile *profile = begin(date);
+    add_entry(profile, type, size, order);
+    put(place, end, profile);
+}
+
+static void put_model(int place, const char *end, const char *date, mmt_type family,
+                      int shapes)
+{
+    struct mmt_profile *profile = begin(date);
+    add_model(profile, family, shapes);
+    put(place, end, profile);
+}
+
 static void clear(void)
 {
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf %s/user %s/site %s/shared", folder, folder,
-             folder);
-    CHECK(!system(command));
+    char command[256];
     snprintf(command, sizeof command,
-             "mkdir -p %s/user/mmtune %s/site %s/shared/mmtune/profiles", folder, folder,
-             folder);
+             "cd %s && rm -rf user site shared && mkdir -p %s %s %s", folder,
+             places[USER], places[SITE], places[SHARED]);
     CHECK(!system(command));
 }
 
@@ -113,7 +115,6 @@ static void clear(void)
 
 static mmt_profile *find(void)
 {
-    mmt_error err = { 0 };
     mmt_profile *profile = mmt_profile_find(device, &err);
     if (!profile)
         fprintf(stderr, "%s\n", err.text);
@@ -124,30 +125,27 @@ static mmt_profile *find(void)
 static void check_choice(mmt_type type, int64_t size, int why, int order,
                          const char *place)
 {
-    mmt_profile *profile = find();
-    const mmt_problem problem = problem_of(type, size);
+    SCOPED_PROFILE *profile = find();
+    const mmt_problem problem = square(type, size);
     const struct mmt_config wanted = naive(order);
     struct mmt_selection selection;
-    mmt_error err = { 0 };
     if (!CHECK(profile != NULL))
         return;
     CHECK_OK(mmt_select(profile, &problem, &device->caps, NULL, &selection, &err), err);
     CHECK_EQ_INT(selection.why, why);
     CHECK(mmt_config_equal(&selection.config, &wanted));
     CHECK(selection.layer >= 0 && strstr(profile->layers[selection.layer].path, place));
-    mmt_profile_free(profile);
 }
 
 /* The problems that the model of a type rests on, and whose it is. */
 static void check_model(mmt_type type, int shapes, const char *place)
 {
-    mmt_profile *profile = find();
+    SCOPED_PROFILE *profile = find();
     const struct mmt_model *model = profile ? mmt_profile_model(profile, type) : NULL;
     if (CHECK(model != NULL)) {
         CHECK_EQ_INT(model->shapes, shapes);
         CHECK(strstr(profile->layers[model->layer].path, place));
     }
-    mmt_profile_free(profile);
 }
 
 /* ---- the tests -----------------------------------------------------------------------
@@ -165,9 +163,7 @@ static void test_all_count(void)
     add_entry(shared, MMT_F64, 512, 1);
     add_model(shared, MMT_F32, 24);
     put(SHARED, ".json", shared);
-    struct mmt_profile *site = begin("2026-02-01T00:00:00Z");
-    add_entry(site, MMT_I32, 512, 1);
-    put(SITE, "-more.json", site);
+    put_entry(SITE, "-more.json", "2026-02-01T00:00:00Z", MMT_I32, 512, 1);
 
     check_choice(MMT_F32, 512, MMT_SELECTION_EXACT, 0, "/user/");
     check_choice(MMT_F64, 512, MMT_SELECTION_EXACT, 1, "/shared/");
@@ -190,14 +186,11 @@ static void test_ranges(void)
     check_choice(MMT_F32, 512, MMT_SELECTION_RANGE, 0, "/user/");
     check_choice(MMT_F32, 256, MMT_SELECTION_RANGE, 1, "/shared/");
 
-    struct mmt_profile *site = begin("2025-01-01T00:00:00Z");
-    add_entry(site, MMT_F32, 512, 1);
-    put(SITE, ".json", site);
+    put_entry(SITE, ".json", "2025-01-01T00:00:00Z", MMT_F32, 512, 1);
     check_choice(MMT_F32, 512, MMT_SELECTION_EXACT, 1, "/site/");
-    mmt_profile *found = find();
+    SCOPED_PROFILE *found = find();
     if (CHECK(found != NULL))
         CHECK_EQ_INT(found->num_ranges, 2);
-    mmt_profile_free(found);
 }
 
 /* Of models that rest on as much the newest; of others the one that rests on more,
@@ -205,16 +198,10 @@ static void test_ranges(void)
 static void test_models(void)
 {
     clear();
-    struct mmt_profile *old = begin("2026-01-01T00:00:00Z");
-    add_model(old, MMT_F32, 24);
-    put(USER, ".json", old);
-    struct mmt_profile *recent = begin("2026-02-01T00:00:00Z");
-    add_model(recent, MMT_F32, 24);
-    put(SITE, ".json", recent);
+    put_model(USER, ".json", "2026-01-01T00:00:00Z", MMT_F32, 24);
+    put_model(SITE, ".json", "2026-02-01T00:00:00Z", MMT_F32, 24);
     check_model(MMT_F32, 24, "/site/");
-    struct mmt_profile *larger = begin("2025-01-01T00:00:00Z");
-    add_model(larger, MMT_F32, 25);
-    put(SHARED, ".json", larger);
+    put_model(SHARED, ".json", "2025-01-01T00:00:00Z", MMT_F32, 25);
     check_model(MMT_F32, 25, "/shared/");
 }
 
@@ -232,12 +219,11 @@ static void test_families(void)
     put(SHARED, ".json", shared);
     check_model(MMT_F32, 25, "/shared/");
     check_model(MMT_F64, 24, "/user/");
-    mmt_profile *both = find();
+    SCOPED_PROFILE *both = find();
     if (!CHECK(both != NULL))
         return;
     CHECK_EQ_INT(both->num_models, 4);
     CHECK(!mmt_profile_model(both, MMT_I32));
-    mmt_profile_free(both);
 }
 
 /* A family's types share its model; one of too few problems corrects nothing; and one
@@ -245,7 +231,6 @@ static void test_families(void)
 static void test_one_family(void)
 {
     struct mmt_profile *profile = begin("2026-01-01T00:00:00Z");
-    mmt_error err = { 0 };
     add_model(profile, MMT_F32, 24);
     add_model(profile, MMT_BF16, 24);
     CHECK(mmt_profile_model(profile, MMT_F16) == &profile->models[1]);
@@ -265,7 +250,6 @@ static void test_one_family(void)
 static mmt_profile *parsed(struct mmt_profile *profile)
 {
     struct mmt_text text = { 0 };
-    mmt_error err = { 0 };
     CHECK_OK(mmt_profile_print(profile, &text, &err), err);
     mmt_profile *again = mmt_profile_parse(mmt_text_string(&text), text.length, &err);
     if (!CHECK(again))
@@ -278,7 +262,6 @@ static mmt_profile *parsed(struct mmt_profile *profile)
 /* The first profile that has a problem counts, whatever their dates are. */
 static void test_combined(void)
 {
-    mmt_error err = { 0 };
     struct mmt_profile *first = begin("2026-01-01T00:00:00Z"),
                        *second = begin("2026-02-01T00:00:00Z");
     add_entry(first, MMT_F32, 64, 0);
@@ -291,7 +274,7 @@ static void test_combined(void)
     mmt_profile_free(both[1]);
     if (CHECK(all)) {
         CHECK_EQ_INT(all->num_entries, 2);
-        const mmt_problem sizes[] = { problem_of(MMT_F32, 64), problem_of(MMT_F32, 96) };
+        const mmt_problem sizes[] = { square(MMT_F32, 64), square(MMT_F32, 96) };
         for (int i = 0; i < 2; i++) {
             struct mmt_selection selection;
             CHECK_OK(mmt_select(all, &sizes[i], &device->caps, NULL, &selection, &err),
@@ -306,7 +289,6 @@ static void test_combined(void)
 
 static void test_not_combined(void)
 {
-    mmt_error err = { 0 };
     struct mmt_profile *foreign = begin("2026-01-01T00:00:00Z");
     snprintf(foreign->caps.name, sizeof foreign->caps.name, "Another");
     const mmt_profile *list[] = { foreign, NULL };
@@ -333,14 +315,10 @@ static void test_precedence(void)
     put(USER, ".json", other);
     check_choice(MMT_F32, 512, MMT_SELECTION_EXACT, 0, "/user/");
 
-    struct mmt_profile *own = begin("2026-01-01T00:00:00Z");
-    add_entry(own, MMT_F32, 512, 1);
-    put(SHARED, ".json", own);
+    put_entry(SHARED, ".json", "2026-01-01T00:00:00Z", MMT_F32, 512, 1);
     check_choice(MMT_F32, 512, MMT_SELECTION_EXACT, 1, "/shared/");
 
-    own = begin("2026-02-01T00:00:00Z");
-    add_entry(own, MMT_F32, 512, 0);
-    put(SITE, ".json", own);
+    put_entry(SITE, ".json", "2026-02-01T00:00:00Z", MMT_F32, 512, 0);
     check_choice(MMT_F32, 512, MMT_SELECTION_EXACT, 0, "/site/");
     device->caps.uuid[0] = 0;
 }
@@ -348,13 +326,12 @@ static void test_precedence(void)
 /* What the library was found to take beside the entry that is executed: 1, or nothing. */
 static void check_first(int64_t size, double first)
 {
-    const mmt_problem problem = problem_of(MMT_F32, size);
-    mmt_profile *profile = find();
+    const mmt_problem problem = square(MMT_F32, size);
+    SCOPED_PROFILE *profile = find();
     if (!CHECK(profile != NULL))
         return;
     const struct mmt_yardstick *it = mmt_profile_yardstick(profile, &problem);
     CHECK(it ? it->first == first : first == 0);
-    mmt_profile_free(profile);
 }
 
 /* The library's times come with the entry beside which they were taken. */
@@ -385,14 +362,9 @@ static void test_refused(void)
     clear();
     struct mmt_profile *user = begin("2026-03-01T00:00:00Z");
     add_entry(user, MMT_F32, 512, 0);
-    mmt_error err = { 0 };
-    CHECK_OK(
-        mmt_config_parse("naive BLOCK_M=32 BLOCK_N=32", &user->entries[0].config, &err),
-        err);
+    user->entries[0].config = config_of("naive BLOCK_M=32 BLOCK_N=32");
     put(USER, ".json", user);
-    struct mmt_profile *shared = begin("2026-01-01T00:00:00Z");
-    add_entry(shared, MMT_F32, 512, 1);
-    put(SHARED, ".json", shared);
+    put_entry(SHARED, ".json", "2026-01-01T00:00:00Z", MMT_F32, 512, 1);
     const unsigned threads = device->caps.max_threads;
     device->caps.max_threads = 256;
     check_choice(MMT_F32, 512, MMT_SELECTION_EXACT, 1, "/shared/");
@@ -417,7 +389,6 @@ static void test_broken(void)
 {
     clear();
     struct mmt_text path = { 0 };
-    mmt_error err = { 0 };
     path_of(USER, ".json", &path);
     CHECK_OK(mmt_file_replace(mmt_text_string(&path), "{", 1, &err), err);
     CHECK(!mmt_profile_find(device, &err));
@@ -427,15 +398,12 @@ static void test_broken(void)
     other->caps.sms += 7;
     add_entry(other, MMT_F64, 512, 1);
     put(SITE, ".json", other);
-    struct mmt_profile *shared = begin("2026-01-01T00:00:00Z");
-    add_entry(shared, MMT_F32, 512, 1);
-    put(SHARED, ".json", shared);
-    mmt_profile *found = find();
+    put_entry(SHARED, ".json", "2026-01-01T00:00:00Z", MMT_F32, 512, 1);
+    SCOPED_PROFILE *found = find();
     CHECK(found && found->num_layers == 1 && found->num_entries == 1);
     CHECK(found && strstr(mmt_profile_warnings(found), "/user/"));
     if (found)
         check_files(found, found->layers[0].path);
-    mmt_profile_free(found);
 
     clear();
     other = begin("2026-01-01T00:00:00Z");
@@ -465,16 +433,13 @@ static void test_more_processors(void)
     }
     check_choice(MMT_F32, 512, MMT_SELECTION_EXACT, 1, "-8.json");
     check_choice(MMT_F64, 512, MMT_SELECTION_EXACT, 1, "-16.json");
-    struct mmt_profile *same = begin("2025-01-01T00:00:00Z");
-    add_entry(same, MMT_F32, 512, 0);
-    put(USER, ".json", same);
+    put_entry(USER, ".json", "2025-01-01T00:00:00Z", MMT_F32, 512, 0);
     check_choice(MMT_F32, 512, MMT_SELECTION_EXACT, 0, "/user/");
     device->caps.kind = MMT_GPU;
     clear();
     struct mmt_profile *gpu = begin("2026-01-01T00:00:00Z");
     gpu->caps.sms = 16;
     put(SITE, ".json", gpu);
-    mmt_error err = { 0 };
     CHECK(!mmt_profile_find(device, &err) && err.status == MMT_ERROR_NOT_FOUND);
     device->caps = before;
 }
@@ -483,9 +448,8 @@ static void test_more_processors(void)
 static const char *said_of(const mmt_profile *profile, bool foreign)
 {
     static char text[2048];
-    const mmt_problem problem = problem_of(MMT_F32, 512);
+    const mmt_problem problem = square(MMT_F32, 512);
     mmt_plan_options options = mmt_plan_defaults();
-    mmt_error err = { 0 };
     options.foreign_profile = foreign;
     mmt_plan *plan = mmt_plan_create(device, profile, &problem, &options, &err);
     if (!CHECK(plan != NULL))
@@ -501,8 +465,7 @@ static void test_told_of_another(void)
 {
     const struct mmt_caps before = device->caps;
     struct mmt_text path = { 0 }, text = { 0 };
-    const mmt_problem problem = problem_of(MMT_F32, 512);
-    mmt_error err = { 0 };
+    const mmt_problem problem = square(MMT_F32, 512);
     for (int found = 0; found < 2; found++) {
         clear();
         device->caps.kind = found ? MMT_CPU : MMT_GPU, device->caps.sms = 2;
@@ -539,11 +502,10 @@ static void test_told_of_cards(void)
         add_entry(user, MMT_F32, 512, 0);
         put(USER, ".json", user);
         strcpy(device->caps.uuid, "4567");
-        mmt_profile *profile = find();
+        SCOPED_PROFILE *profile = find();
         const char *said = said_of(profile, false), *told = strstr(said, "measured on ");
         CHECK(strstr(said, "tuned for this very problem"));
         CHECK(uuids[i][1] ? told && strstr(told, uuids[i][1]) : !told);
-        mmt_profile_free(profile);
         device->caps.uuid[0] = 0;
     }
 }
@@ -556,14 +518,11 @@ static void test_told(void)
     strcpy(user->caps.driver, "1.2.3");
     add_entry(user, MMT_F32, 512, 0);
     put(USER, ".json", user);
-    struct mmt_profile *shared = begin("2026-01-01T00:00:00Z");
-    add_entry(shared, MMT_F64, 512, 1);
-    put(SHARED, ".json", shared);
-    mmt_profile *profile = find();
+    put_entry(SHARED, ".json", "2026-01-01T00:00:00Z", MMT_F64, 512, 1);
+    SCOPED_PROFILE *profile = find();
     const char *text = said_of(profile, false);
     CHECK(strstr(text, "/user/mmtune/"));
     CHECK(strstr(text, "measured under driver 1.2.3"));
-    mmt_profile_free(profile);
 }
 
 /* Of a family without a model here, that of the nearest device of the architecture; its
@@ -577,7 +536,6 @@ static void test_kin(void)
     for (int i = 0; i < 2; i++) {
         struct mmt_profile *kin = begin("2026-01-01T00:00:00Z");
         struct mmt_text path = { 0 };
-        mmt_error err = { 0 };
         snprintf(kin->caps.name, sizeof kin->caps.name, "%s", names[i]);
         kin->caps.sms *= i ? 2 : 8, kin->caps.clock_khz /= i ? 2 : 1;
         add_entry(kin, MMT_F64, 512, 1);
@@ -589,20 +547,15 @@ static void test_kin(void)
         mmt_text_finish(&path);
     }
     check_model(MMT_F64, 25, "Sister");
-    struct mmt_profile *user = begin("2026-03-01T00:00:00Z");
-    add_model(user, MMT_F32, 4);
-    put(USER, ".json", user);
+    put_model(USER, ".json", "2026-03-01T00:00:00Z", MMT_F32, 4);
     check_model(MMT_F32, 25, "Sister"); /* of too few problems is as none */
-    user = begin("2026-03-01T00:00:00Z");
-    add_model(user, MMT_F32, 24);
-    put(USER, ".json", user);
+    put_model(USER, ".json", "2026-03-01T00:00:00Z", MMT_F32, 24);
     check_model(MMT_F32, 24, "/user/");
     check_model(MMT_F64, 25, "Sister");
 
     mmt_profile *profile = find();
-    const mmt_problem problem = problem_of(MMT_F64, 512);
+    const mmt_problem problem = square(MMT_F64, 512);
     struct mmt_selection selection;
-    mmt_error err = { 0 };
     CHECK(profile && profile->num_models == 2 && profile->num_entries == 0);
     CHECK_OK(mmt_select(profile, &problem, &device->caps, NULL, &selection, &err), err);
     CHECK_EQ_INT(selection.why, MMT_SELECTION_LAW);
@@ -619,18 +572,13 @@ static void test_kin(void)
 
 int main(void)
 {
-    char path[128];
-    mmt_error err = { 0 };
-    if (!mkdtemp(folder))
-        return 1;
-    snprintf(path, sizeof path, "%s/user", folder);
-    setenv("XDG_DATA_HOME", path, 1);
-    snprintf(path, sizeof path, "%s/none:relative:%s/site", folder, folder);
+    char path[1200];
+    make_folder();
+    setenv("XDG_DATA_HOME", in_folder("user"), 1);
+    snprintf(path, sizeof path, "%s:relative:%s", in_folder("none"), in_folder("site"));
     setenv("MMTUNE_PROFILE_PATH", path, 1);
-    snprintf(path, sizeof path, "%s/shared", folder);
-    setenv("XDG_DATA_DIRS", path, 1);
-    snprintf(path, sizeof path, "%s/cache", folder);
-    setenv("XDG_CACHE_HOME", path, 1);
+    setenv("XDG_DATA_DIRS", in_folder("shared"), 1);
+    setenv("XDG_CACHE_HOME", in_folder("cache"), 1);
     device = mmt_device_open("null", &err);
     if (!CHECK(device != NULL))
         return 1;
@@ -651,7 +599,5 @@ int main(void)
     test_more_processors();
     test_kin();
     mmt_device_close(device);
-    snprintf(path, sizeof path, "rm -rf %s", folder);
-    CHECK(!system(path));
     return test_end("layers");
 }

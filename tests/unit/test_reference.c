@@ -22,7 +22,6 @@ double mmt_now(void)
 /* The null device, which keeps its memory on the host, under CUDA's name. */
 static mmt_device *open_device(void)
 {
-    mmt_error err = { 0 };
     mmt_device *device = mmt_device_open("null:", &err);
 
     if (!CHECK_MADE(device))
@@ -72,7 +71,6 @@ static void check_problem(mmt_device *device, void *self, const mmt_problem *pro
 {
     const struct mmt_reference *cublas = &mmt_reference_cublas;
     struct mmt_text first = { 0 }, best = { 0 };
-    mmt_error err = { 0 };
     struct mmt_session *session = mmt_session_create(device, problem, 7, &err);
 
     if (!CHECK_MADE(session))
@@ -144,7 +142,6 @@ static void check_all_refused(void *self)
 
 int main(void)
 {
-    mmt_error err = { 0 };
     void *self = NULL;
     void *driver = dlopen("libcuda.so.1", RTLD_NOW);
     fake_seconds = driver ? dlsym(driver, "fake_seconds") : NULL;

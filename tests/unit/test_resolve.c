@@ -55,7 +55,6 @@ static const char *why_not(const char *words, int transposes, unsigned subgroups
                                    .kind = MMT_GPU,
                                    .subgroups = subgroups };
     struct mmt_config config;
-    mmt_error err = { 0 };
     CHECK_OK(mmt_config_parse(words, &config, &err), err);
     const char *why = mmt_config_check_device(&config, &variant, &caps);
     return why ? why : "";
@@ -295,7 +294,6 @@ static void test_works_suit(void)
         double best = takes, last = takes;
         for (int w = 0; w < 5 && 1 << w < 2 * shorts[s % 5]; w++) {
             struct mmt_config named = left;
-            mmt_error err = { 0 };
             CHECK_OK(mmt_config_set(&named, "THREAD_TILE_SHORT", works[w], &err), err);
             last = cycles_of(&named, &problem, &caps);
             best = last < best ? last : best;
@@ -310,7 +308,6 @@ static void test_works_suit(void)
     struct mmt_config config = left_of("THREAD_TILE_LONG=2 THREAD_TILE_K=16 VECTOR=2");
     const struct mmt_config left = mmt_config_resolve(&config, &nine, &caps);
     CHECK(knob_of(&left, "THREAD_TILE_SHORT") < 16);
-    mmt_error err = { 0 };
     CHECK_OK(mmt_config_set(&config, "THREADS_LONG", "8", &err), err);
     CHECK_OK(mmt_config_set(&config, "THREADS_K", "16", &err), err);
     const struct mmt_config named = mmt_config_resolve(&config, &nine, &caps);
