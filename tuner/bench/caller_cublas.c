@@ -215,20 +215,6 @@ static void write_scalars(const struct cublas *self, double *alpha, double *beta
     mmt_number_write(type, self->call->adds, beta);
 }
 
-static mmt_status make_workspace(struct cublas *self, mmt_error *err)
-{
-    if (self->workspace_bytes <= self->workspace.size)
-        return MMT_OK;
-    if (self->workspace.memory.handle)
-        mmt_buffer_free(self->device, self->workspace.memory);
-    self->workspace = (struct mmt_growing){ 0 };
-    mmt_status status = mmt_buffer_create(self->device, self->workspace_bytes,
-                                          &self->workspace.memory, err);
-    if (!status)
-        self->workspace.size = self->workspace_bytes;
-    return status;
-}
-
 static mmt_status refuse(const struct mmt_session *session, bool handle, mmt_error *err)
 {
     const mmt_problem *p = &session->problem;
@@ -253,7 +239,9 @@ static mmt_status begin_call(struct cublas *self, struct mmt_session *session,
     self->call = call;
     self->workspace_bytes = mmt_call_library_workspace(call);
     mmt_status status = refuse(session, handle, err);
-    return status ? status : make_workspace(self, err);
+    return status
+               ? status
+               : mmt_session_grow(session, &self->workspace, self->workspace_bytes, err);
 }
 
 /* By which cublasLt computes the call. */
