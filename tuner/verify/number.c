@@ -85,35 +85,6 @@ const float *mmt_number_table(mmt_type type)
     return tables[type];
 }
 
-long double mmt_number_read(mmt_type type, const void *element)
-{
-    const float *table = mmt_number_table(type);
-    uint8_t u8;
-    uint16_t u16;
-    float f32;
-    double f64;
-    int32_t i32;
-
-    if (table && mmt_type_size(type) == 1) {
-        memcpy(&u8, element, sizeof u8);
-        return table[u8];
-    }
-    if (table) {
-        memcpy(&u16, element, sizeof u16);
-        return table[u16];
-    }
-    if (type == MMT_F64) {
-        memcpy(&f64, element, sizeof f64);
-        return f64;
-    }
-    if (type == MMT_I32) {
-        memcpy(&i32, element, sizeof i32);
-        return i32;
-    }
-    memcpy(&f32, element, sizeof f32);
-    return f32;
-}
-
 void mmt_number_read_all(mmt_type type, const void *elements, int64_t count, double *out)
 {
     const float *table = mmt_number_table(type);
@@ -132,6 +103,14 @@ void mmt_number_read_all(mmt_type type, const void *elements, int64_t count, dou
     else
         for (int64_t i = 0; i < count; i++)
             out[i] = ((const float *) elements)[i];
+}
+
+long double mmt_number_read(mmt_type type, const void *element)
+{
+    double aligned, number;
+    memcpy(&aligned, element, mmt_type_size(type));
+    mmt_number_read_all(type, &aligned, 1, &number);
+    return number;
 }
 
 void mmt_number_write(mmt_type type, double value, void *element)

@@ -433,52 +433,20 @@ double mmt_oracle_exact_below(mmt_type type)
 
 enum { PART = MMT_MATRIX_PART };
 
-/* Whether a number is whole and within the limit, and as what. */
-static bool is_whole(float x, float limit, int64_t *out)
-{
-    if (!(fabsf(x) <= limit))
-        return false;
-    *out = (int32_t) x;
-    return x == (float) (int32_t) *out;
-}
-
-static bool is_whole_f64(double x, double limit, int64_t *out)
-{
-    if (!(fabs(x) <= limit))
-        return false;
-    *out = (int64_t) x;
-    return x == (double) *out;
-}
-
 /* `count` elements as int64. Returns how many of them there are before one that is no
  * whole number within the limit. */
 static int64_t whole_part(mmt_type type, const void *elements, int64_t count, double most,
                           int64_t *out)
 {
-    const float *table = mmt_number_table(type);
-    const float limit = (float) most;
+    double numbers[PART];
     int64_t j = 0;
 
-    if (type == MMT_I32)
-        for (; j < count; j++)
-            out[j] = ((const int32_t *) elements)[j];
-    else if (type == MMT_I8)
-        for (; j < count; j++)
-            out[j] = ((const int8_t *) elements)[j];
-    else if (type == MMT_F64)
-        while (j < count && is_whole_f64(((const double *) elements)[j], most, out + j))
-            j++;
-    else if (!table)
-        while (j < count && is_whole(((const float *) elements)[j], limit, out + j))
-            j++;
-    else if (mmt_type_size(type) == 2)
-        while (j < count &&
-               is_whole(table[((const uint16_t *) elements)[j]], limit, out + j))
-            j++;
-    else
-        while (j < count &&
-               is_whole(table[((const uint8_t *) elements)[j]], limit, out + j))
-            j++;
+    mmt_number_read_all(type, elements, count, numbers);
+    for (; j < count && fabs(numbers[j]) <= most; j++) {
+        out[j] = (int64_t) numbers[j];
+        if (numbers[j] != (double) out[j])
+            break;
+    }
     return j;
 }
 
