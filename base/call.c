@@ -144,7 +144,7 @@ uint64_t mmt_call_hash(const struct mmt_call *call)
         (unsigned) problem->out << 12 | (unsigned) problem->trans_a << 16 |
         (unsigned) problem->trans_b << 18 | (unsigned) problem->bias << 20 |
         (unsigned) problem->activation << 22 | (unsigned) call->compute << 26 |
-        (unsigned) call->alignment << 28;
+        (unsigned) problem->batch_by << 25 | (unsigned) call->alignment << 28;
     const int64_t sizes[] = { problem->m,       problem->n,        problem->k,
                               problem->lda,     problem->ldb,      problem->ldc,
                               problem->batch,   problem->stride_a, problem->stride_b,

@@ -50,6 +50,7 @@ static const char *const argument_names[] = {
     [MMT_ARGUMENT_LDB] = "ldb",
     [MMT_ARGUMENT_LDC] = "ldc",
     [MMT_ARGUMENT_BATCH] = "batch",
+    [MMT_ARGUMENT_BATCH_BY] = "batch_by",
     [MMT_ARGUMENT_STRIDE_A] = "stride_a",
     [MMT_ARGUMENT_STRIDE_B] = "stride_b",
     [MMT_ARGUMENT_STRIDE_C] = "stride_c",

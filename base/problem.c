@@ -180,6 +180,20 @@ static mmt_status resolve_ld(const struct matrix *x, mmt_error *err)
     return MMT_OK;
 }
 
+static mmt_status check_batch_by(const mmt_problem *p, mmt_error *err)
+{
+    if (p->batch_by != MMT_BY_STRIDE && p->batch_by != MMT_BY_POINTERS)
+        return mmt_fail_argument(
+            err, MMT_ARGUMENT_BATCH_BY,
+            "batch_by is %d; it must be %d (stride) or %d (pointers)", (int) p->batch_by,
+            MMT_BY_STRIDE, MMT_BY_POINTERS);
+    if (p->batch_by == MMT_BY_POINTERS && p->op != MMT_GEMM)
+        return mmt_fail_argument(err, MMT_ARGUMENT_BATCH_BY,
+                                 "batch_by is pointers, which gemm has, and %s has not",
+                                 mmt_op_row(p->op)->name);
+    return MMT_OK;
+}
+
 /* The matrices of C stand one after the other, or side by side in wider rows. */
 static bool overlaps(const struct matrix *c, int64_t batch)
 {
@@ -220,6 +234,8 @@ static mmt_status resolve(const struct matrix *x, const mmt_problem *p, mmt_erro
                                    "%c has %" PRId64 " rows, %" PRId64
                                    " elements apart; it must end below 2^63 bytes",
                                    x->name - 'a' + 'A', x->rows, *x->ld);
+    if (!status && p->batch_by == MMT_BY_POINTERS)
+        *x->stride = p->batch < 2 ? 0 : tight_stride(x);
     if (!status)
         status = resolve_stride(x, p->batch, err);
     if (!status && !extent_of(x, p->batch, &extent))
@@ -257,7 +273,7 @@ mmt_status mmt_problem_normalise(const mmt_problem *in, mmt_problem *out, mmt_er
 
     p.batch = p.batch ? p.batch : 1;
     if ((status = resolve_output(&p, err)) || (status = check_epilogue(&p, err)) ||
-        (status = mmt_op_resolve(&p, err)))
+        (status = check_batch_by(&p, err)) || (status = mmt_op_resolve(&p, err)))
         return status;
 
     struct matrix all[3];
@@ -274,8 +290,8 @@ mmt_problem mmt_problem_fold(const mmt_problem *problem)
     mmt_problem p = *problem;
     const bool rows_follow = p.stride_a == p.m * p.lda && p.stride_c == p.m * p.ldc;
 
-    if (p.op != MMT_GEMM || p.batch < 2 || p.stride_b || p.trans_a || !rows_follow ||
-        p.bias == MMT_BIAS_M || p.m < 1 || p.batch > INT32_MAX / p.m)
+    if (p.op != MMT_GEMM || p.batch_by || p.batch < 2 || p.stride_b || p.trans_a ||
+        !rows_follow || p.bias == MMT_BIAS_M || p.m < 1 || p.batch > INT32_MAX / p.m)
         return p;
     p.m *= p.batch;
     p.batch = 1;
@@ -308,7 +324,8 @@ bool mmt_problem_equal(const mmt_problem *a, const mmt_problem *b)
            a->lda == b->lda && a->ldb == b->ldb && a->ldc == b->ldc &&
            a->batch == b->batch && a->stride_a == b->stride_a &&
            a->stride_b == b->stride_b && a->stride_c == b->stride_c && a->out == b->out &&
-           a->bias == b->bias && a->activation == b->activation;
+           a->bias == b->bias && a->activation == b->activation &&
+           a->batch_by == b->batch_by;
 }
 
 /* ---- costs ----------------------------------------------------------------------- */
@@ -369,6 +386,8 @@ void mmt_problem_print(const mmt_problem *problem, struct mmt_text *text)
     for (int i = 0; i < 3; i++)
         if (*all[i].ld != all[i].cols)
             mmt_text_addf(text, " ld%c=%" PRId64, all[i].name, *all[i].ld);
+    if (copy.batch_by)
+        mmt_text_addf(text, " batch_by=%s", mmt_batch_by_name(copy.batch_by));
     if (copy.batch == 1)
         return;
 
@@ -500,6 +519,8 @@ static mmt_status read_field(const char *word, mmt_problem *p, mmt_error *err)
         { "bias", NULL, (int *) &p->bias, mmt_bias_parse, "none, row or column" },
         { "activation", NULL, (int *) &p->activation, mmt_activation_parse,
           "none, relu, gelu, gelu_tanh or silu" },
+        { "batch_by", NULL, (int *) &p->batch_by, mmt_batch_by_parse,
+          "stride or pointers" },
     };
     size_t length = strcspn(word, "=");
 
@@ -509,7 +530,7 @@ static mmt_status read_field(const char *word, mmt_problem *p, mmt_error *err)
                               err);
     return mmt_fail(err, MMT_ERROR_ARGUMENT,
                     "'%s' is no field of a problem; there are lda, ldb, ldc, batch, "
-                    "stride_a, stride_b, stride_c, out, bias and activation",
+                    "stride_a, stride_b, stride_c, out, bias, activation and batch_by",
                     word);
 }
 

@@ -106,11 +106,12 @@ bool mmt_type_has_choice(mmt_type type)
     return types[type].outputs & (types[type].outputs - 1);
 }
 
-/* ---- what is done to C last -------------------------------------------------------- */
+/* ---- words of a problem ------------------------------------------------------------ */
 
 static const char *const biases[MMT_NUM_BIASES] = { "none", "row", "column" };
 static const char *const activations[MMT_NUM_ACTIVATIONS] = { "none", "relu", "gelu",
                                                               "gelu_tanh", "silu" };
+static const char *const batch_bys[MMT_NUM_BATCH_BYS] = { "stride", "pointers" };
 
 const char *mmt_bias_name(mmt_bias bias)
 {
@@ -130,4 +131,14 @@ int mmt_bias_parse(const char *name)
 int mmt_activation_parse(const char *name)
 {
     return mmt_near_place(name, activations, MMT_NUM_ACTIVATIONS);
+}
+
+const char *mmt_batch_by_name(mmt_batch_by batch_by)
+{
+    return batch_bys[batch_by];
+}
+
+int mmt_batch_by_parse(const char *name)
+{
+    return find(batch_bys, MMT_NUM_BATCH_BYS, name);
 }

@@ -66,4 +66,9 @@ const char *mmt_activation_name(mmt_activation activation);
 int mmt_bias_parse(const char *name);
 int mmt_activation_parse(const char *name);
 
+/* "stride", "pointers"; and back, or -1. */
+enum { MMT_NUM_BATCH_BYS = MMT_BY_POINTERS + 1 };
+const char *mmt_batch_by_name(mmt_batch_by batch_by);
+int mmt_batch_by_parse(const char *name);
+
 #endif

@@ -59,6 +59,8 @@ static void add_title(const struct mmt_config *config, const struct mmt_variant 
         mmt_text_addf(text, "bias=%s ", mmt_bias_name(variant->bias));
     if (variant->activation)
         mmt_text_addf(text, "activation=%s ", mmt_activation_name(variant->activation));
+    if (variant->batch_by)
+        mmt_text_addf(text, "batch_by=%s ", mmt_batch_by_name(variant->batch_by));
     mmt_text_addf(text, "%s\n", variant->aligned ? "aligned" : "any alignment");
 }
 
@@ -96,6 +98,8 @@ static void add_definitions(const struct mmt_config *config,
     mmt_text_addf(text, "#define TRANS_A %d\n", variant->trans_a);
     mmt_text_addf(text, "#define TRANS_B %d\n", variant->trans_b);
     mmt_text_addf(text, "#define ALIGNED %d\n", variant->aligned);
+    if (variant->batch_by == MMT_BY_POINTERS)
+        mmt_text_add(text, "#define BATCH_BY_POINTERS 1\n");
     mmt_text_addf(text, "#define DEVICE_IS_CPU %d\n", kind == MMT_CPU);
     add_knobs(config, text);
     if (config->template->define)

@@ -13,6 +13,7 @@ struct mmt_variant mmt_variant_of(const mmt_problem *problem, bool aligned)
         .activation = problem->activation,
         .trans_a = problem->trans_a != 0,
         .trans_b = problem->trans_b != 0,
+        .batch_by = problem->batch_by,
         .aligned = aligned,
     };
 }
@@ -30,6 +31,7 @@ mmt_problem mmt_variant_element(const struct mmt_variant *variant)
         .k = 1,
         .trans_a = variant->trans_a,
         .trans_b = variant->trans_b,
+        .batch_by = variant->batch_by,
         .lda = 1,
         .ldb = 1,
         .ldc = 1,
@@ -81,7 +83,7 @@ struct mmt_hash mmt_config_hash(const struct mmt_config *resolved,
     const struct mmt_config seen = mmt_config_in_text(resolved);
     const int of_variant[] = { variant->type,    variant->out,        variant->op,
                                variant->bias,    variant->activation, variant->trans_a,
-                               variant->trans_b, variant->aligned };
+                               variant->trans_b, variant->aligned,    variant->batch_by };
     const char *name = seen.template->name;
     struct mmt_hash hash = mmt_hash_add(mmt_hash_start(), name, strlen(name) + 1);
 
@@ -162,6 +164,8 @@ static const char *reject_template(const struct mmt_template *template,
         return "the template does not serve this type";
     if (!template->fused && (variant->bias || variant->activation))
         return "the template serves neither bias nor activation";
+    if (variant->batch_by == MMT_BY_POINTERS && caps->dialect == MMT_OPENCL_C)
+        return "OpenCL C has no pointers in buffers; a batch by pointers needs CUDA";
     if (!(template->dialects & caps->dialect) && template->other_dialect)
         return template->other_dialect;
     if (!(template->dialects & caps->dialect))

@@ -27,6 +27,9 @@ static const struct mmt_word activations[] = {
     { MMT_ACTIVATION_NONE, "none" }, { MMT_RELU, "relu" }, { MMT_GELU, "gelu" },
     { MMT_GELU_TANH, "gelu_tanh" },  { MMT_SILU, "silu" }, { 0 }
 };
+static const struct mmt_word batch_bys[] = { { MMT_BY_STRIDE, "stride" },
+                                             { MMT_BY_POINTERS, "pointers" },
+                                             { 0 } };
 static const struct mmt_word clients[] = { { MMT_CLIENT_CUBLAS, "cublas" },
                                            { MMT_CLIENT_CUBLASLT, "cublaslt" },
                                            { MMT_CLIENT_BLAS, "blas" },
@@ -194,6 +197,7 @@ static const struct mmt_field problem[] = {
     ROW(LONG, "stride_c", stride_c),
     ROW(WORD, "bias", bias, .words = biases, MAY_LACK),
     ROW(WORD, "activation", activation, .words = activations, MAY_LACK),
+    ROW(WORD, "batch_by", batch_by, .words = batch_bys, MAY_LACK),
     { 0 },
 };
 #undef OF

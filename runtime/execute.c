@@ -24,6 +24,8 @@ static bool is_aligned(const struct mmt_plan *plan, mmt_operand operand, unsigne
 static const struct mmt_kernel *kernel_for_args(const struct mmt_plan *plan,
                                                 const mmt_args *args)
 {
+    if (plan->problem.batch_by == MMT_BY_POINTERS) /* what they point to is not known */
+        return mmt_plan_kernel(plan);
     bool aligned = plan->aligned && is_aligned(plan, args->a, plan->bound.alignment.a) &&
                    is_aligned(plan, args->b, plan->bound.alignment.b) &&
                    is_aligned(plan, args->c, plan->bound.alignment.c);
@@ -56,7 +58,11 @@ static mmt_status check_operand(const struct mmt_plan *plan, mmt_argument which,
                                 mmt_operand operand, mmt_type type, bool needed,
                                 mmt_error *err)
 {
-    size_t element = mmt_type_size(type);
+    const bool is_array =
+        which == MMT_ARGUMENT_A || which == MMT_ARGUMENT_B || which == MMT_ARGUMENT_C;
+    size_t element = is_array && plan->problem.batch_by == MMT_BY_POINTERS
+                         ? sizeof(uint64_t)
+                         : mmt_type_size(type);
     uint64_t start = operand.offset;
 
     if (needed && !operand.handle)
@@ -236,6 +242,10 @@ struct batch {
 
 static mmt_status check_lists(const struct batch *batch, mmt_error *err)
 {
+    if (batch->plan->problem.batch_by == MMT_BY_POINTERS)
+        return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
+                        "the plan's batch is by pointers, which offsets do not move; "
+                        "batch_by must be MMT_BY_STRIDE");
     if (batch->count < 0)
         return mmt_fail_argument(err, MMT_ARGUMENT_COUNT,
                                  "count is %" PRId64 "; it must not be negative",

@@ -51,13 +51,17 @@ static void add_buffer(struct values *v, const struct mmt_kernel *kernel,
     add_i64(v, pointers ? 0 : bytes / size);
 }
 
+/* Of a batch by pointers, the operand is an array of them. */
 static void add_matrix(struct values *v, const struct mmt_kernel *kernel,
                        mmt_operand operand, mmt_type type, int64_t ld, int64_t stride,
                        int64_t first)
 {
-    add_buffer(v, kernel, operand, type, first * stride);
+    const bool pointers = kernel->problem.batch_by == MMT_BY_POINTERS;
+    if (pointers && operand.handle)
+        operand.offset += (size_t) first * sizeof(uint64_t);
+    add_buffer(v, kernel, operand, type, pointers ? 0 : first * stride);
     add_i32(v, ld);
-    add_i64(v, stride);
+    add_i64(v, pointers ? 0 : stride);
 }
 
 /* A matrix as it is stored, its shape in elements, seen as `batch` of them. Where a step

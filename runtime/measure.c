@@ -336,6 +336,9 @@ static mmt_status check_options(const struct mmt_plan_options *options,
 
     if (!strcmp(device->caps.backend, "null"))
         return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "the device executes nothing");
+    if (problem->batch_by == MMT_BY_POINTERS)
+        return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
+                        "a batch by pointers is not measured");
     if (mmt_queue_captures(device, options->queue))
         return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "a stream is being captured");
     /* Two kernels, warmed up and timed. */

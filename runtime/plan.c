@@ -151,6 +151,8 @@ static mmt_status build_kernels(struct mmt_plan *plan, const mmt_profile *profil
     mmt_bind_known(config, &plan->problem, &plan->caps, &plan->bound);
     *tried = plan->bound.config;
     mmt_bound_serves(&plan->bound, plan->call ? plan->call->alignment : 0, &aligned);
+    if (plan->problem.batch_by == MMT_BY_POINTERS && !plan->call)
+        aligned &= options->aligned_only;
     if (aligned)
         status = mmt_kernel_create(plan->device, &plan->bound, true, plan->in,
                                    &plan->aligned, err);
@@ -345,6 +347,9 @@ static void count_bytes(struct mmt_plan *plan)
     plan->bytes.a = (uint64_t) mmt_problem_extent_a(p) * size;
     plan->bytes.b = (uint64_t) mmt_problem_extent_b(p) * size;
     plan->bytes.c = (uint64_t) mmt_problem_extent_c(p) * out;
+    if (p->batch_by == MMT_BY_POINTERS)
+        plan->bytes.a = plan->bytes.b = plan->bytes.c =
+            (uint64_t) p->batch * sizeof(uint64_t);
     plan->bytes.bias = (uint64_t) (p->bias == MMT_BIAS_M ? p->m : p->n) * out;
     plan->bytes.scalars = 2 * mmt_type_size(mmt_type_scalar(p->type));
     plan->bytes.workspace = workspace_of(plan);
@@ -386,6 +391,17 @@ static mmt_status take_profile(struct mmt_plan *plan, const mmt_profile **profil
                sizeof plan->caps.architecture);
     }
     return MMT_OK;
+}
+
+static mmt_status check_dialect(const struct mmt_plan *plan, mmt_error *err)
+{
+    if (plan->problem.batch_by != MMT_BY_POINTERS || plan->caps.dialect == MMT_CUDA_CXX)
+        return MMT_OK;
+    mmt_fail(err, MMT_ERROR_UNSUPPORTED,
+             "%s is used by OpenCL, whose kernels take no arrays of pointers; batch_by "
+             "must be MMT_BY_STRIDE",
+             plan->device->title);
+    return mmt_blame(err, MMT_ERROR_UNSUPPORTED, MMT_ARGUMENT_BATCH_BY);
 }
 
 /* Selects and builds for what is not empty. `given`, or what the options name, is not
@@ -444,6 +460,8 @@ static mmt_plan *create_plan(mmt_device *device, const mmt_profile *profile,
         status = read_options(how, &options, err);
     if (status == MMT_OK)
         status = take_profile(plan, &profile, &options, err);
+    if (status == MMT_OK)
+        status = check_dialect(plan, err);
     if (status == MMT_OK)
         status = fill_plan(plan, profile, given, &options, err);
     if (status == MMT_OK) {

@@ -17,8 +17,8 @@ static double problem_distance(const mmt_problem *a, const mmt_problem *b)
            k = octaves_between(a->k, b->k);
     double batch = octaves_between(a->batch, b->batch);
     int gaps = (a->lda != b->lda) + (a->ldb != b->ldb) + (a->ldc != b->ldc);
-    int ends =
-        (a->out != b->out) + (a->bias != b->bias) + (a->activation != b->activation);
+    int ends = (a->out != b->out) + (a->bias != b->bias) +
+               (a->activation != b->activation) + (a->batch_by != b->batch_by);
     return m * m + n * n + k * k + batch * batch + 1e-3 * (gaps + ends);
 }
 

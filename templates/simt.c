@@ -297,6 +297,8 @@ static const char *check_tma(const int *v, const struct mmt_variant *variant)
     const bool deep_a = is_deep_a(v, variant->trans_a);
     const bool deep_b = is_deep_b(v, variant->trans_b);
 
+    if (variant->batch_by == MMT_BY_POINTERS)
+        return "TMA takes a batch by its stride, not by pointers";
     if (!variant->aligned && !(v[PACK_A] && v[PACK_B]))
         return "TMA takes operands that are aligned to 16 bytes: others need "
                "PACK_A and PACK_B";

@@ -149,6 +149,8 @@ static const char *small_check_device(const int *v, const struct mmt_variant *va
     const size_t shared = shared_bytes(v, variant);
 
     const char *why = check_tile(v, variant->type);
+    if (!why && v[TURNS] > 1 && variant->batch_by == MMT_BY_POINTERS)
+        why = "of a batch by pointers a team computes one product: TURNS must be 1";
     if (!why)
         why = mmt_gemm_check_device(team(v), v[MATRICES], shared, caps);
     if (!why)

@@ -62,6 +62,7 @@ struct mmt_knob {
  *   BIAS                        0 none, 1 a value a row, 2 a value a column
  *   ACTIVATION                  0 none, 1 relu, 2 gelu, 3 gelu_tanh, 4 silu
  *   TRANS_A, TRANS_B, ALIGNED   0 or 1
+ *   BATCH_BY_POINTERS           1 where a, b and c are arrays of pointers, else undefined
  *   element, real, result       A's and B's elements as they are stored; what they add up
  *                               in; C's elements as they are stored
  *   to_real, to_result, from_result, activate    functions between them (numbers.h) */
@@ -71,6 +72,7 @@ struct mmt_variant {
     mmt_bias bias;
     mmt_activation activation;
     bool trans_a, trans_b;
+    mmt_batch_by batch_by;
     bool aligned; /* every operand starts, and every row and batch stride steps, at a
                    * multiple of the template's `alignment`; else only at an element */
 };

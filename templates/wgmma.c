@@ -216,6 +216,9 @@ static const char *wgmma_check_device(const int *v, const struct mmt_variant *va
 
     if (strcmp(caps->architecture, "sm_90a"))
         return "wgmma is an instruction of sm_90a alone";
+    if (variant->batch_by == MMT_BY_POINTERS)
+        return "wgmma's operands come by TMA, which takes a batch by its stride, not by "
+               "pointers";
     if ((why = check_type(v, variant)) || (why = check_tile(v, variant)) ||
         (why = check_transposition(v, variant)) || (why = check_registers(v)) ||
         (why = check_shared_tile(v, variant)) || (why = check_scheduler(v)))

@@ -91,7 +91,7 @@ typedef enum mmt_argument {
     MMT_ARGUMENT_ROWS, MMT_ARGUMENT_COLUMNS, MMT_ARGUMENT_LD_HOST,
     MMT_ARGUMENT_LD_DEVICE, MMT_ARGUMENT_HOST, MMT_ARGUMENT_MATRIX,
     MMT_ARGUMENT_LAYOUT, MMT_ARGUMENT_HANDLE, /* of mmtune/blas.h */
-    MMT_ARGUMENT_MEASURE_SECONDS
+    MMT_ARGUMENT_MEASURE_SECONDS, MMT_ARGUMENT_BATCH_BY
 } mmt_argument;
 
 /* clang-format on */
@@ -232,6 +232,16 @@ typedef enum mmt_activation {
     MMT_SILU,      /* x / (1 + exp(-x)) */
 } mmt_activation;
 
+/* How the matrices of a batch are found. */
+typedef enum mmt_batch_by {
+    MMT_BY_STRIDE = 0,
+    MMT_BY_POINTERS, /* CUDA and MMT_GEMM alone: an execution's A, B and C are arrays in
+                      * device memory, of a pointer to each matrix of the batch. They are
+                      * read when the launch runs, not when it is queued, so that the
+                      * host need not know them; an array may name a matrix of A or B
+                      * more than once */
+} mmt_batch_by;
+
 /* One problem. For products: C = activation(alpha op(A) op(B) + beta C + bias). op(A) is
  * m x k, op(B) is k x n, C is m x n. All of it is computed in the type's scalar type,
  * which is also that of alpha and beta: f64 for f64, i32 for i32 and i8 (whole alpha and
@@ -244,9 +254,9 @@ typedef enum mmt_activation {
  * be less than a row has elements, down to 1: rows overlap, as sliding windows over one
  * array do. A batch of 0 means 1; strides are in elements from one matrix of the batch to
  * the next (0 for A or B: all share one matrix; 0 for C with a batch over 1: no gap
- * between the matrices). Where m or n is 0 there is nothing to do; where k is 0,
- * C = beta C. Each of m, n and k is at most 2^31 - 65536, a leading dimension at most
- * 2^31 - 1; a matrix may have more elements than that. */
+ * between the matrices; none is read with MMT_BY_POINTERS). Where m or n is 0 there is
+ * nothing to do; where k is 0, C = beta C. Each of m, n and k is at most 2^31 - 65536, a
+ * leading dimension at most 2^31 - 1; a matrix may have more elements than that. */
 typedef struct mmt_problem {
     size_t size; /* sizeof(mmt_problem): lets the struct grow */
     mmt_op op;
@@ -259,6 +269,7 @@ typedef struct mmt_problem {
     mmt_type out; /* C's; read only where the type has a choice, see there */
     mmt_bias bias;
     mmt_activation activation;
+    mmt_batch_by batch_by;
 } mmt_problem;
 
 /* What the functions below fill in: the `size` bytes that the caller's header knows. */
@@ -535,7 +546,8 @@ typedef enum mmt_effort {
     MMT_EFFORT_MEASURE,  /* the few kernels that the model names are built, which may take
                           * seconds, and timed on the device, in memory of their own. The
                           * profile, if there is one, remembers the winner for as long as
-                          * it lives. Plans that measure take turns */
+                          * it lives. Plans that measure take turns. A batch by pointers
+                          * is not measured */
 } mmt_effort;
 
 /* Start from mmt_plan_defaults(). */
@@ -546,7 +558,9 @@ typedef struct mmt_plan_options {
         *configuration;    /* use this one, as `mmtune` prints it; default NULL: choose */
     int foreign_profile;   /* nonzero: use the profile although another device made it */
     int aligned_only;      /* nonzero: a promise that operands start at multiples of 16
-                            * bytes; spares the building of a second kernel */
+                            * bytes; spares the building of a second kernel. With
+                            * MMT_BY_POINTERS it is about the matrices: without it, the
+                            * kernel is one for any alignment */
     mmt_f32_mode f32_mode; /* default: MMT_F32_EMULATED */
     mmt_effort effort;     /* default: MMT_EFFORT_ESTIMATE */
     double measure_seconds; /* most that timing takes, apart from building kernels and
@@ -593,7 +607,9 @@ MMT_API void mmt_plan_free(mmt_plan *plan);
 
 /* ---- executing ------------------------------------------------------------------- */
 
-/* The arguments of one execution. Start from mmt_args_defaults(). */
+/* The arguments of one execution. With MMT_BY_POINTERS, a, b and c are arrays of pointers
+ * in place of matrices, with their offsets in bytes, a multiple of 8. Start from
+ * mmt_args_defaults(). */
 typedef struct mmt_args {
     size_t size;         /* sizeof(mmt_args) */
     mmt_operand a, b, c; /* A and B may be 0 where k or the host's alpha is 0; what other
@@ -640,9 +656,10 @@ MMT_API mmt_status mmt_execute(const mmt_plan *plan, const mmt_args *args,
  * another one writes. The lists are read before this returns. It allocates nothing and
  * waits for nothing. Threads: as mmt_execute.
  *
- * MMT_ERROR_ARGUMENT, before any of them is queued: what mmt_execute refuses of one, with
- * its number; a list of scalars where args has scalars; a negative count. Where the
- * driver refuses a launch, those before it are on their way. */
+ * MMT_ERROR_UNSUPPORTED for a batch by pointers. MMT_ERROR_ARGUMENT, before any of them
+ * is queued: what mmt_execute refuses of one, with its number; a list of scalars where
+ * args has scalars; a negative count. Where the driver refuses a launch, those before it
+ * are on their way. */
 MMT_API mmt_status mmt_execute_batch(const mmt_plan *plan, const mmt_args *args,
                                      int64_t count, const int64_t *offsets_a,
                                      const int64_t *offsets_b, const int64_t *offsets_c,

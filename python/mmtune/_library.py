@@ -33,7 +33,8 @@ class ProblemStruct(Structure):
     _fields_ = [("size", c_size_t), ("op", c_int), ("type", c_int), ("trans_a", c_int), ("trans_b", c_int),
                 ("m", c_int64), ("n", c_int64), ("k", c_int64), ("lda", c_int64), ("ldb", c_int64),
                 ("ldc", c_int64), ("batch", c_int64), ("stride_a", c_int64), ("stride_b", c_int64),
-                ("stride_c", c_int64), ("out", c_int), ("bias", c_int), ("activation", c_int)]
+                ("stride_c", c_int64), ("out", c_int), ("bias", c_int), ("activation", c_int),
+                ("batch_by", c_int)]
 
 
 class PlanOptions(Structure):

@@ -495,6 +495,9 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     if (!find_job(0, m, n, k, &job))
         return;
 
+    FIND_MATRIX(a, BLOCK_Z);
+    FIND_MATRIX(b, BLOCK_Z);
+    FIND_MATRIX(c, BLOCK_Z);
     w.shared = shared;
     w.address = (unsigned) __cvta_generic_to_shared(shared);
     w.own_a = own_place(warp_row(THREAD_X), OPERAND_A);

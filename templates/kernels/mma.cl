@@ -450,7 +450,10 @@ void mmt_reduce_splits(int m, int n, real alpha, real beta,
         beta = scalars[scalars_start + 1];
     }
     const int row = (int) (mine / pairs), column = (int) (mine % pairs) * 2;
+    FIND_MATRIX(c, BLOCK_Z);
 #if defined(TYPE_F32)
+    FIND_MATRIX(a, BLOCK_Z);
+    FIND_MATRIX(b, BLOCK_Z);
     if (!all_finite(acc, 2))
         sum_pair_plainly(acc, a + a_start + BLOCK_Z * a_stride, lda,
                          b + b_start + BLOCK_Z * b_stride, ldb, k, row, column,
@@ -486,6 +489,9 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     if (alpha == 0)
         k = 0;
 
+    FIND_MATRIX(a, BLOCK_Z);
+    FIND_MATRIX(b, BLOCK_Z);
+    FIND_MATRIX(c, BLOCK_Z);
     int row, column;
     find_tile(m, n, &row, &column);
     const int begin = part_start(BLOCK_Y, k), end = part_start(BLOCK_Y + 1, k);

@@ -63,6 +63,19 @@ typedef float4 real4;
 #define DOT4(a, b, c) ((real) __dp4a((int) (a), (int) (b), (int) (c)))
 #endif
 typedef long long wide;      // offsets in elements: a matrix may have more than 2^31
+
+// Of a batch by pointers x is an array of them, null where nothing is read, and start and stride
+// are 0: from here on x is the matrix of that number. Any other batch's x stays as it is.
+#if defined(BATCH_BY_POINTERS)
+template <class matrix> DEVICE_FN matrix *find_matrix(matrix *array, wide number)
+{
+    return array ? ((matrix *const *) array)[number] : array;
+}
+#define FIND_MATRIX(x, number) (x = find_matrix(x, number))
+#else
+#define FIND_MATRIX(x, number) ((void) 0)
+#endif
+
 #define FLOAT_OF_BITS(x) __uint_as_float(x)
 #define BITS_OF_FLOAT(x) __float_as_uint(x)
 

@@ -64,6 +64,7 @@ DEVICE_FN uint dot4(uint a, uint b, uint c)
 #define DOT4(a, b, c) dot4(a, b, c)
 #endif
 typedef long wide;           // offsets in elements: a matrix may have more than 2^31
+#define FIND_MATRIX(x, number) ((void) 0) // buffers have no pointers
 #define FLOAT_OF_BITS(x) as_float((uint) (x))
 #define BITS_OF_FLOAT(x) as_uint((float) (x))
 

@@ -81,6 +81,9 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     if (alpha == 0)
         k = 0; // A and B may be absent
 
+    FIND_MATRIX(a, BLOCK_Z);
+    FIND_MATRIX(b, BLOCK_Z);
+    FIND_MATRIX(c, BLOCK_Z);
     a += a_start + BLOCK_Z * a_stride + (TRANS_A ? (wide) row : (wide) row * lda);
     b += b_start + BLOCK_Z * b_stride + (TRANS_B ? (wide) column * ldb : (wide) column);
     real sum = 0;

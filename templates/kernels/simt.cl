@@ -108,6 +108,9 @@ void mmt_gemm(
     }
     if (alpha == 0)
         k = 0;
+    FIND_MATRIX(a, BLOCK_Z);
+    FIND_MATRIX(b, BLOCK_Z);
+    FIND_MATRIX(c, BLOCK_Z);
 
     FEED;
     real acc[THREAD_TILE_M][THREAD_TILE_N];

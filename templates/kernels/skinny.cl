@@ -376,6 +376,9 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     const wide part = part_of(k), first = BLOCK_Y * part;
     const int depth = (int) (k - first < part ? k - first : part);
 
+    FIND_MATRIX(a, BLOCK_Z);
+    FIND_MATRIX(b, BLOCK_Z);
+    FIND_MATRIX(c, BLOCK_Z);
     a += a_start + BLOCK_Z * a_stride;
     b += b_start + BLOCK_Z * b_stride;
     const int ld_long = rows_short ? ldb : lda;
@@ -470,5 +473,6 @@ void add_parts(int m, int n, int parts, real alpha, real beta,
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];
     }
+    FIND_MATRIX(c, BLOCK_Z);
     store(c + c_start + BLOCK_Z * c_stride + at / n * ldc + at % n, alpha, acc, beta);
 }

@@ -320,6 +320,9 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     }
     if (alpha == 0)
         k = 0; // A and B may be absent
+    FIND_MATRIX(a, matrix < batch ? matrix : 0);
+    FIND_MATRIX(b, matrix < batch ? matrix : 0);
+    FIND_MATRIX(c, matrix < batch ? matrix : 0);
     a += a_start + matrix * a_stride + (TRANS_A ? (wide) row : (wide) row * lda);
     b += b_start + matrix * b_stride + (TRANS_B ? (wide) column * ldb : (wide) column);
     c += c_start + matrix * c_stride + (wide) row * ldc + column;

@@ -155,6 +155,9 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         k = 0; // A and B may be absent
 
     find_tile(m, n, &row, &column);
+    FIND_MATRIX(a, BLOCK_Z);
+    FIND_MATRIX(b, BLOCK_Z);
+    FIND_MATRIX(c, BLOCK_Z);
     a += a_start + BLOCK_Z * a_stride + (TRANS_A ? row : (wide) row * lda);
     b += b_start + BLOCK_Z * b_stride + (TRANS_B ? (wide) column * ldb : column);
     c += c_start + BLOCK_Z * c_stride + (wide) row * ldc + column;

@@ -68,6 +68,8 @@ void mmt_gemm(int m, int n, int k, real alpha,
     const int depth = (int) (k - first < part ? k - first : part);
     real sum = 0;
 
+    FIND_MATRIX(a, BLOCK_Z);
+    FIND_MATRIX(b, BLOCK_Z);
     a += a_start + BLOCK_Z * a_stride + (TRANS_A ? (wide) row : (wide) row * lda)
          + first * step_a;
     b += b_start + BLOCK_Z * b_stride + (TRANS_B ? (wide) column * ldb : (wide) column)
@@ -98,5 +100,6 @@ void add_parts(int m, int n, real alpha, real beta,
     UNROLL
     for (int p = 0; p < SPLIT_K; p++)
         sum += workspace[p * size];
+    FIND_MATRIX(c, BLOCK_Z);
     store(c + c_start + BLOCK_Z * c_stride + at / n * ldc + at % n, alpha, sum, beta);
 }

@@ -147,6 +147,7 @@ void mmt_reduce_stream_k(int m, int n, int k, real alpha, real beta,
     }
     if (alpha == 0)
         k = 0;
+    FIND_MATRIX(c, BLOCK_Z);
 
     const int tiles = count_tiles(m, n), shared = tiles % STAY, all = count_steps(k);
     const wide steps = (wide) all * shared;

@@ -148,6 +148,7 @@ void mmt_reduce_splits(int m, int n, int parts, real alpha, real beta,
         beta = scalars[scalars_start + 1];
     }
     const int row = (int) (at / ld), column = (int) (at % ld);
+    FIND_MATRIX(c, BLOCK_Z);
     c += c_start + BLOCK_Z * c_stride + (wide) row * ldc + column;
     UNROLL
     for (int e = 0; e < MAX_VECTOR; e += C_VECTOR)

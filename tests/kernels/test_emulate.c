@@ -2,7 +2,8 @@
  * `skinny` and Intel's matrix units of `dpas`, on the host, a block's threads taking
  * turns: every type on each generation of cards that multiplies it otherwise, all
  * transposes, both specialisations, odd sizes, split-K, the whole epilogue. Data are
- * whole numbers, so results must be exact. Faults planted into the source must be found.
+ * whole numbers, so results must be exact. Batches by pointers, by every template that
+ * takes them. Faults planted into the source must be found.
  *
  *     test_emulate [--sample]
  *     test_emulate SM CONFIGURATION      one of any CUDA template, all types
@@ -429,6 +430,162 @@ static void check_default(void)
     mmt_device_close(device);
 }
 
+/* ---- batches by pointers --------------------------------------------------------- */
+
+static const struct pointed {
+    const char *configuration;
+    mmt_type type;
+    int m, n, k;
+} pointed[] = {
+    { "naive ORDER=columns BLOCK_M=4 BLOCK_N=8", MMT_F16, 9, 17, 21 },
+    { "block_dot", MMT_F32, 5, 9, 21 },
+    { "row_cached", MMT_F32, 5, 9, 21 },
+    { "col_cached", MMT_F32, 5, 9, 21 },
+    { "tiled", MMT_F64, 20, 33, 21 },
+    { "split_naive SPLIT_K=2", MMT_F32, 9, 17, 61 },
+    { "skinny SHORT=either THREAD_TILE_SHORT=2 THREAD_TILE_LONG=4 THREAD_TILE_K=4 "
+      "THREADS_LONG=8 THREADS_K=8 TILE_K=64 SPLIT_K=2 SUBGROUP=32 VECTOR=4",
+      MMT_F32, 7, 100, 267 },
+    { "small TILE_M=16 TILE_N=16 TILE_K=16 THREAD_TILE_M=2 THREAD_TILE_N=1 MATRICES=4 "
+      "TURNS=1 VECTOR=4 AHEAD=1 K_UNROLL=4 MIN_BLOCKS=1",
+      MMT_BF16, 24, 20, 40 },
+    { "small_k", MMT_F32, 50, 60, 8 },
+    { "mma TILE_M=64 TILE_N=32 TILE_K_BYTES=64 WARPS_M=2 WARPS_N=1 STAGES=3 "
+      "REGISTER_STAGES=2 SPLIT_K=1",
+      MMT_BF16, 70, 50, 90 },
+    { "mma TILE_M=32 TILE_N=64 TILE_K_BYTES=128 WARPS_M=1 WARPS_N=2 STAGES=2 "
+      "REGISTER_STAGES=1 SPLIT_K=3",
+      MMT_F16, 50, 70, 200 },
+    { slices_configuration, MMT_F32, 50, 70, 90 },
+    { "dmma TILE_M=64 TILE_N=32 TILE_K=16 WARPS_M=2 WARPS_N=1 MMA=8x8x4 STAGES=3 "
+      "REGISTER_STAGES=4 SYNC=stages TILE_SCHEDULER=persistent",
+      MMT_F64, 70, 50, 40 },
+    { store_configuration, MMT_F32, 70, 50, 40 },
+    { "simt TILE_M=16 TILE_N=16 TILE_K=8 THREAD_TILE_M=2 THREAD_TILE_N=4 WARP_M=8 "
+      "WARP_N=4 LANES=pairs C_VECTOR=4 REGISTER_STAGES=1 FMA_ORDER=rows RASTER_GROUP=1 "
+      "SPLIT_K=3 TILE_SCHEDULER=data_parallel STAGES=1 A_VECTOR=2 B_VECTOR=4 "
+      "SHARED_LAYOUT=pad K_UNROLL=2",
+      MMT_I32, 40, 50, 60 },
+};
+
+/* Matrices of A, of B, or of none are one. */
+enum { SHARED_A, SHARED_B, SHARED_NONE };
+
+/* How many executions of a kernel are wrong, of all that it serves. */
+static int count_wrong_pointed(mmt_device *device, const struct pointed *it, int shared,
+                               bool aligned, int batch, bool tell)
+{
+    const struct shape shape = { it->m, it->n, it->k, aligned ? 16 : 1, batch };
+    struct mmt_variant variant = variant_at(it->type, (int) (it - pointed) % 4);
+    mmt_plan_options options = mmt_plan_defaults();
+    mmt_error err = { 0 };
+    char why[WHY];
+    int wrong = 0;
+
+    variant.bias = MMT_BIAS_NONE, variant.activation = MMT_ACTIVATION_NONE;
+    options.configuration = it->configuration;
+    options.aligned_only = aligned;
+    mmt_problem problem = make_problem(&shape, &variant);
+    problem.batch_by = MMT_BY_POINTERS;
+    problem.stride_a *= shared != SHARED_A;
+    problem.stride_b *= shared != SHARED_B;
+    mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
+    CHECK_MADE(plan);
+    for (int i = 0; plan && i < COUNT(calls); i++) {
+        struct exact_call call = calls[i];
+        call.offset *= !aligned;
+        if (is_right(device, plan, &problem, &call, why))
+            continue;
+        wrong++;
+        if (tell)
+            describe(it->configuration, &problem, &call, why);
+    }
+    mmt_plan_free(plan);
+    return wrong;
+}
+
+/* A launch has three matrices at most. */
+static void check_pointers(mmt_device *device)
+{
+    static const int batches[] = { 1, 2, 7 };
+    for (int i = 0; i < COUNT(pointed); i++)
+        for (int shared = SHARED_A; shared <= SHARED_NONE; shared++)
+            for (int b = 0; b < COUNT(batches); b++)
+                CHECK_EQ_INT(count_wrong_pointed(device, &pointed[i], shared,
+                                                 (i + shared + b) % 2, batches[b], true),
+                             0);
+}
+
+/* Each operand's array is read at the wrong place: by every kernel, and by what finds a
+ * matrix there. */
+static void check_pointer_faults(mmt_device *device)
+{
+    static const char *const faults[][2] = {
+        { "FIND_MATRIX(a, BLOCK_Z)", "FIND_MATRIX(a, 0)" },
+        { "FIND_MATRIX(b, BLOCK_Z)", "FIND_MATRIX(b, 0)" },
+        { "FIND_MATRIX(c, BLOCK_Z)", "FIND_MATRIX(c, 0)" },
+        { "array)[number]", "array)[number / 2]" },
+    };
+    for (int i = 0; i < COUNT(pointed); i++)
+        for (int f = 0; f < COUNT(faults); f++) {
+            const bool small = !strncmp(pointed[i].configuration, "small ", 6);
+            if (small && f < COUNT(faults) - 1)
+                continue;
+            emulate_plant(faults[f][0], faults[f][1]);
+            const bool found =
+                count_wrong_pointed(device, &pointed[i], SHARED_NONE, true, 3, false) > 0;
+            if (!CHECK(found) || !CHECK(emulate_planted() > 0))
+                fprintf(stderr, "    not found: %s in %s\n", faults[f][0],
+                        pointed[i].configuration);
+            emulate_plant(NULL, NULL);
+        }
+}
+
+/* TMA takes strides. */
+static void check_pointers_refused(void)
+{
+    static const struct {
+        const char *configuration;
+        mmt_type type;
+    } kernels[] = { { "wgmma", MMT_BF16 }, { "simt COPY=tma", MMT_F32 } };
+    mmt_error err = { 0 };
+    mmt_device *device = emulate_open(90, &err);
+    struct mmt_config config;
+
+    if (!CHECK(device != NULL))
+        return;
+    struct mmt_caps hopper = *mmt_device_caps(device);
+    snprintf(hopper.architecture, sizeof hopper.architecture, "sm_90a");
+    for (int i = 0; i < COUNT(kernels); i++)
+        for (int by = MMT_BY_STRIDE; by <= MMT_BY_POINTERS; by++) {
+            mmt_problem problem =
+                mmt_op_problem(MMT_GEMM, kernels[i].type, 512, 512, 512);
+            problem.batch = 4;
+            problem.batch_by = (mmt_batch_by) by;
+            CHECK_OK(mmt_problem_normalise(&problem, &problem, &err), err);
+            CHECK_OK(mmt_config_parse_for(kernels[i].configuration, &problem, &hopper,
+                                          &config, &err),
+                     err);
+            const char *why = mmt_config_check_problem(&config, &problem, &hopper);
+            CHECK(by == MMT_BY_STRIDE ? !why : why && strstr(why, "not by pointers"));
+        }
+    mmt_device_close(device);
+}
+
+static void check_batches_by_pointers(void)
+{
+    mmt_error err = { 0 };
+    mmt_device *device = emulate_open(80, &err);
+
+    if (!CHECK(device != NULL))
+        return;
+    device->caps.max_grid[2] = 3;
+    check_pointers(device);
+    check_pointer_faults(device);
+    check_pointers_refused();
+    mmt_device_close(device);
+}
+
 /* ---- by hand --------------------------------------------------------------------- */
 
 static void check_given(int sm, const char *configuration)
@@ -577,6 +734,7 @@ int main(int argc, char **argv)
     check_default();
     check_many_blocks();
     check_subgroups();
+    check_batches_by_pointers();
     check_dpas();
     return test_end("emulate");
 }

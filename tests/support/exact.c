@@ -135,6 +135,24 @@ static mmt_status upload(struct exact_matrix *x, mmt_device *device, bool all_po
     return status;
 }
 
+static mmt_status point(struct exact *data, struct exact_matrix *x, mmt_error *err)
+{
+    const size_t bytes = (size_t) x->batch * sizeof(uint64_t);
+    uint64_t *array = malloc(bytes);
+
+    if (!array)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for pointers on the host");
+    for (int64_t z = 0; z < x->batch; z++)
+        array[x->batch - 1 - z] = x->operand.handle + x->operand.offset +
+                                  (uint64_t) (z * x->stride) * mmt_type_size(x->type);
+    mmt_status status = mmt_buffer_create(data->device, bytes, &x->pointers, err);
+    if (!status)
+        status = mmt_buffer_write(data->device, x->pointers, array, bytes, err);
+    free(array);
+    x->operand = x->pointers;
+    return status;
+}
+
 static mmt_status create_matrix(struct exact *data, struct exact_matrix *x, uint64_t salt,
                                 bool all_poison, mmt_error *err)
 {
@@ -142,7 +160,10 @@ static mmt_status create_matrix(struct exact *data, struct exact_matrix *x, uint
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a matrix on the host");
     if (x == &data->c)
         poison_rest(x, &data->problem);
-    return upload(x, data->device, all_poison, err);
+    mmt_status status = upload(x, data->device, all_poison, err);
+    if (!status && x != &data->bias && data->problem.batch_by == MMT_BY_POINTERS)
+        status = point(data, x, err);
+    return status;
 }
 
 static mmt_status create_scalars(struct exact *data, mmt_error *err)
@@ -200,6 +221,8 @@ static void free_matrix(struct exact_matrix *x, mmt_device *device)
 {
     if (x->buffer.handle)
         mmt_buffer_free(device, x->buffer);
+    if (x->pointers.handle)
+        mmt_buffer_free(device, x->pointers);
     free(x->values);
     free(x->inside);
 }

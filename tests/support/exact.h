@@ -15,7 +15,9 @@ struct exact_matrix {
     uint64_t *values;    /* of each element, mod 2^64; any value for poison */
     bool *inside;        /* whether it is an element rather than poison */
     mmt_operand buffer;  /* the whole memory */
-    mmt_operand operand; /* the first element; 0 where the matrix is absent */
+    mmt_operand operand; /* the first element, or of a batch by pointers an array of them,
+                          * the last first; 0 where the matrix is absent */
+    mmt_operand pointers; /* the array */
 };
 
 /* Everything about an execution that its plan does not know. */

@@ -284,6 +284,28 @@ static void test_normalise(void)
     CHECK(!mmt_problem_equal(&out, &again));
 }
 
+/* Strides of a batch by pointers are not read: its matrices count as apart. */
+static void test_normalise_pointers(void)
+{
+    mmt_problem in = mmt_gemm_problem(MMT_F32, 3, 5, 7), out, other;
+    in.batch_by = MMT_BY_POINTERS;
+    CHECK_OK(mmt_problem_normalise(&in, &out, &err), err);
+    CHECK(out.batch_by == MMT_BY_POINTERS && !out.stride_a && !out.stride_c);
+    in.batch = 4, in.stride_a = -3, in.stride_c = 1;
+    CHECK_OK(mmt_problem_normalise(&in, &out, &err), err);
+    CHECK(out.stride_a == 21 && out.stride_b == 35 && out.stride_c == 15);
+    CHECK(mmt_problem_bytes(&out) == 4 * (21 + 35 + 15) * 4);
+    other = mmt_problem_fold(&out);
+    CHECK(mmt_problem_equal(&out, &other));
+    other.batch_by = MMT_BY_STRIDE;
+    CHECK(!mmt_problem_equal(&out, &other));
+    in.size = offsetof(mmt_problem, batch_by), in.stride_a = 21, in.stride_c = 15;
+    CHECK_OK(mmt_problem_normalise(&in, &out, &err), err);
+    CHECK_EQ_INT(out.batch_by, MMT_BY_STRIDE);
+    for (int i = 0; i < MMT_NUM_BATCH_BYS; i++)
+        CHECK_EQ_INT(mmt_batch_by_parse(mmt_batch_by_name((mmt_batch_by) i)), i);
+}
+
 /* Extents count elements; bytes are those of A and B, and of C and the bias. */
 static void test_normalise_types(void)
 {
@@ -390,6 +412,10 @@ static void test_refused(void)
     REFUSE(LDB, "ldb is -20; it must be from 1", p.ldb = -20);
     REFUSE(LDC, "ldc is 2147483648", p.ldc = 2147483648);
     REFUSE(LDC, "ldc is 4; C has rows of 20", p.ldc = 4);
+    REFUSE(BATCH_BY, "batch_by is 2; it must be 0 (stride) or 1 (pointers)",
+           p.batch_by = (mmt_batch_by) 2);
+    REFUSE(BATCH_BY, "batch_by is pointers, which gemm has, and dot has not",
+           p.op = MMT_DOT, p.n = 1, p.batch_by = MMT_BY_POINTERS);
     REFUSE(STRIDE_A, "stride_a is -1", p.stride_a = -1);
     REFUSE(STRIDE_B, "stride_b is -5", p.stride_b = -5, p.batch = 2);
     REFUSE(STRIDE_C, "stride_c is 199", p.stride_c = 199, p.batch = 2);
@@ -414,7 +440,7 @@ static void test_arguments(void)
     err.argument = MMT_ARGUMENT_LDA;
     CHECK_EQ_STR(mmt_argument_name(MMT_ARGUMENT_NONE), "");
     CHECK_EQ_STR(mmt_argument_name((mmt_argument) 999), "");
-    for (int i = MMT_ARGUMENT_NONE + 1; i <= MMT_ARGUMENT_MEASURE_SECONDS; i++)
+    for (int i = MMT_ARGUMENT_NONE + 1; i <= MMT_ARGUMENT_BATCH_BY; i++)
         CHECK(mmt_argument_name((mmt_argument) i)[0]);
     mmt_fail(&err, MMT_ERROR_IO, "about no argument");
     CHECK(err.argument == MMT_ARGUMENT_NONE);
@@ -450,6 +476,8 @@ static void test_spelling(void)
     round_trip("gemm tf32 tt 64x64x64 bias=column");
     round_trip("gemm f64 nn 64x64x64 bias=row");
     round_trip("gemm i8 nn 64x64x64 bias=column activation=relu");
+    round_trip("gemm f16 tn 64x64x64 batch_by=pointers");
+    round_trip("gemm f16 tn 64x64x64 lda=72 batch_by=pointers batch=5");
 
     mmt_problem p;
     CHECK_OK(mmt_problem_parse("gemm f32 nt 3x4x5 ldb=7 batch=2 stride_a=0", &p, &err),
@@ -603,6 +631,7 @@ int main(void)
     test_read_fails();
     test_folders();
     test_normalise();
+    test_normalise_pointers();
     test_normalise_types();
     test_normalise_empty();
     test_normalise_limits();

@@ -76,6 +76,16 @@ static void test_own_workspace(void)
     free_args(device, &args);
 }
 
+/* A buffer of OpenCL has no pointers. */
+static void test_pointers(void)
+{
+    mmt_problem problem = mmt_gemm_problem(MMT_F32, SIZE, SIZE, SIZE);
+    problem.batch_by = MMT_BY_POINTERS;
+    CHECK_REFUSED(mmt_plan_create(device, NULL, &problem, NULL, &err),
+                  MMT_ERROR_UNSUPPORTED, "batch_by must be MMT_BY_STRIDE");
+    CHECK_EQ_INT(err.argument, MMT_ARGUMENT_BATCH_BY);
+}
+
 /* What a plan makes for itself counts, too. */
 static void test_cap(void)
 {
@@ -175,6 +185,7 @@ int main(void)
     if (CHECK(device && queue)) {
         test_own_workspace();
         test_cap();
+        test_pointers();
         check_batch("naive");
         check_batch("split_naive");
         test_all_or_none();

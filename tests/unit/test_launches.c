@@ -291,6 +291,48 @@ static void test_parts(void)
     }
 }
 
+/* Of a batch by pointers parts begin at their pointers, whatever strides were given. The
+ * matrices are unaligned unless the caller promised more. */
+static void test_pointers(void)
+{
+    enum { MOST_Z = 65535, REST = 5 };
+    mmt_problem problem = mmt_gemm_problem(MMT_F32, 8, 8, 8);
+    mmt_plan_options options = mmt_plan_defaults();
+    mmt_args args = noting_args();
+
+    problem.batch = MOST_Z + REST, problem.batch_by = MMT_BY_POINTERS;
+    problem.stride_a = 4, problem.stride_c = 1;
+    args.c.offset = 8;
+    SCOPED_PLAN *plan = noting_plan(problem, "naive", false);
+    noted_forget();
+    CHECK_OK(mmt_execute(plan, &args, NULL, &noting_error), noting_error);
+    CHECK_EQ_INT(noted.count, 2);
+    for (int part = 0; part < 2; part++) {
+        const struct launch *launch = &noted.launches[part];
+        const uint64_t done = (uint64_t) part * MOST_Z * 8;
+        CHECK(launch->buffers[1] == args.a.handle + done);
+        CHECK(launch->buffers[2] == args.b.handle + done);
+        CHECK(launch->buffers[3] == args.c.handle + 8 + done);
+    }
+    CHECK(plan->bytes.a == 8 * (uint64_t) problem.batch &&
+          plan->bytes.c == plan->bytes.a);
+    const int64_t offsets[] = { 0 };
+    CHECK_FAILS(mmt_execute_batch(plan, &args, 1, offsets, offsets, offsets, NULL, NULL,
+                                  NULL, &noting_error),
+                noting_error, MMT_ERROR_UNSUPPORTED, "offsets do not move");
+    args.b.offset = 4;
+    CHECK_FAILS(mmt_execute(plan, &args, NULL, &noting_error), noting_error,
+                MMT_ERROR_ARGUMENT, "B starts at byte");
+    options.configuration = "simt COPY=registers";
+    for (int promised = 0; promised < 2; promised++) {
+        options.aligned_only = promised;
+        SCOPED_PLAN *vectors =
+            mmt_plan_create(noting_device, NULL, &problem, &options, &noting_error);
+        CHECK(vectors && (vectors->aligned != NULL) == promised &&
+              (vectors->any != NULL) == !promised);
+    }
+}
+
 int main(void)
 {
     if (CHECK(noting_open())) {
@@ -303,6 +345,7 @@ int main(void)
         test_maps();
         test_folding();
         test_parts();
+        test_pointers();
     }
     noting_close();
     return test_end("launches");
