@@ -144,6 +144,28 @@ def test_alignment(problem="gemm f32 nn 16x24x20"):
     os.remove(folder + "/profile.json")
 
 
+def test_pointers(problem="gemm f32 nn 16x24x20", by=" batch_by=pointers batch=3"):
+    """A batch by pointers is a kind of its own; `verify` finds a kernel that reads arrays at the wrong place."""
+    path = write(folder, "pointers", line(problem + " batch=3", "cublas", 10, 2000, path=OWN) +
+                 line(problem + by, "cublas", 90, 2000, path=OWN, alignment=4) +
+                 line("gemm f16 nn 16x24x24" + by, "cublas", 50, 2000, path=OWN))
+    events, profile = tune(path, "cuda:0", "2c", MMT_FAKE_CUBLAS_US="2000")
+    made = {(v["problem"]["type"], v["problem"].get("batch_by", "stride")): v for v in profile["verdicts"]}
+    check(set(made) == {("f32", "stride"), ("f32", "pointers"), ("f16", "pointers")} and
+          all(near(v["ours_us"], 1000) and near(v["library_us"], 2000) for v in made.values()), f"{made}")
+    check(made["f32", "pointers"].get("alignment_bytes") == 4 and events["verdicts"][0]["ours"] == 3, f"{events['verdicts']}")
+    os.remove(folder + "/profile.json")
+    kernels = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../templates/kernels")
+    words = ["verify", "--device", "cuda:0", "--batch-by", "pointers", "--type", "f32", "--transposes", "nt", "--shape",
+             "20x30x40x3", "naive"]
+    for operand in ("", "a", "b", "c"):
+        shutil.copytree(kernels, folder + "/kernels", dirs_exist_ok=True)
+        text = read(kernels + "/naive.cl").replace(f"FIND_MATRIX({operand}, BLOCK_Z)", f"FIND_MATRIX({operand}, 0)")
+        write(folder + "/kernels", "naive.cl", text)
+        said = expect(MMTUNE, words, 1 if operand else 0, env=dict(environment, MMTUNE_TEMPLATE_DIR=folder + "/kernels"))
+        check(("1 wrong" if operand else "1 right") in said, f"{operand}: {said}")
+
+
 def test_recorded(recording):
     """What is told of calls is by their own library's verdict; by no other's."""
     os.makedirs(folder + "/data/mmtune", exist_ok=True)
@@ -226,6 +248,7 @@ if PART == "card":
                   line("gemm f32 nn 7x7x7", "mmtune", 3))
     test_kinds_of_one()
     test_alignment()
+    test_pointers()
     test_verdicts(whole)
     test_again(whole)
     test_order(whole)

@@ -266,7 +266,7 @@ static int handle_compute(const struct mmt_call *call)
 static bool has_own(const struct mmt_call *call)
 {
     const mmt_problem *p = &call->problem;
-    return p->batch == 1 &&
+    return (p->batch == 1 || p->batch_by == MMT_BY_POINTERS) &&
            (p->type == MMT_F32 || p->type == MMT_F64 || call->compute == MMT_COMPUTE_16F);
 }
 
@@ -292,7 +292,13 @@ static mmt_status queue_general(struct cublas *self, const mmt_args *args,
 {
     const mmt_problem *p = &self->session->problem;
     const int input = mmt_lt_stored(p->type), output = mmt_lt_stored(p->out);
-    if (p->batch == 1)
+    if (p->batch_by == MMT_BY_POINTERS)
+        TRY_BLAS(cublasGemmBatchedEx, self->handle, p->trans_b, p->trans_a, (int) p->n,
+                 (int) p->m, (int) p->k, alpha, address_of(args->b), input, (int) p->ldb,
+                 address_of(args->a), input, (int) p->lda, beta, address_of(args->c),
+                 output, (int) p->ldc, (int) p->batch, handle_compute(self->call),
+                 MMT_CUBLAS_DEFAULT_ALGO);
+    else if (p->batch == 1)
         TRY_BLAS(cublasGemmEx, self->handle, p->trans_b, p->trans_a, (int) p->n,
                  (int) p->m, (int) p->k, alpha, address_of(args->b), input, (int) p->ldb,
                  address_of(args->a), input, (int) p->lda, beta, address_of(args->c),
@@ -330,12 +336,34 @@ static mmt_status queue_own(struct cublas *self, const mmt_args *args,
     return MMT_OK;
 }
 
+#define TRY_BATCHED(name)                                                                \
+    TRY_BLAS(name, self->handle, p->trans_b, p->trans_a, (int) p->n, (int) p->m,         \
+             (int) p->k, (const void *) alpha, address_of(args->b), (int) p->ldb,        \
+             address_of(args->a), (int) p->lda, (const void *) beta,                     \
+             address_of(args->c), (int) p->ldc, (int) p->batch)
+
+static mmt_status queue_own_batched(struct cublas *self, const mmt_args *args,
+                                    const double *alpha, const double *beta,
+                                    mmt_error *err)
+{
+    const mmt_problem *p = &self->session->problem;
+    if (p->type == MMT_F64)
+        TRY_BATCHED(cublasDgemmBatched);
+    else if (p->type == MMT_F16)
+        TRY_BATCHED(cublasHgemmBatched);
+    else
+        TRY_BATCHED(cublasSgemmBatched);
+    return MMT_OK;
+}
+
 static mmt_status queue_cublas(void *given, int way, const mmt_args *args,
                                mmt_queue queue, mmt_error *err)
 {
     struct cublas *self = given;
     double alpha = 0, beta = 0;
     write_scalars(self, &alpha, &beta);
+    if (way && self->session->problem.batch_by == MMT_BY_POINTERS)
+        return queue_own_batched(self, args, &alpha, &beta, err);
     return way ? queue_own(self, args, &alpha, &beta, err)
                : queue_general(self, args, &alpha, &beta, err);
 }

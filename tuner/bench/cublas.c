@@ -10,6 +10,8 @@ static const struct mmt_symbol symbols[] = {
     { FN(cublasSetMathMode) },  { FN(cublasSgemm_v2) },
     { FN(cublasDgemm_v2) },     { FN(cublasHgemm) },
     { FN(cublasGemmEx) },       { FN(cublasGemmStridedBatchedEx) },
+    { FN(cublasSgemmBatched) }, { FN(cublasDgemmBatched) },
+    { FN(cublasHgemmBatched) }, { FN(cublasGemmBatchedEx) },
 };
 #undef FN
 

@@ -41,6 +41,23 @@ struct mmt_cublas_functions {
                                       int ldb, long long stride_b, const void *beta,
                                       void *c, int type_c, int ldc, long long stride_c,
                                       int batch, int compute, int algorithm);
+    int (*cublasSgemmBatched)(struct mmt_cublas_handle *, int op_a, int op_b, int m,
+                              int n, int k, const float *alpha, const float *const a[],
+                              int lda, const float *const b[], int ldb, const float *beta,
+                              float *const c[], int ldc, int batch);
+    int (*cublasDgemmBatched)(struct mmt_cublas_handle *, int op_a, int op_b, int m,
+                              int n, int k, const double *alpha, const double *const a[],
+                              int lda, const double *const b[], int ldb,
+                              const double *beta, double *const c[], int ldc, int batch);
+    int (*cublasHgemmBatched)(struct mmt_cublas_handle *, int op_a, int op_b, int m,
+                              int n, int k, const void *alpha, const void *const a[],
+                              int lda, const void *const b[], int ldb, const void *beta,
+                              void *const c[], int ldc, int batch); /* __half */
+    int (*cublasGemmBatchedEx)(struct mmt_cublas_handle *, int op_a, int op_b, int m,
+                               int n, int k, const void *alpha, const void *const a[],
+                               int type_a, int lda, const void *const b[], int type_b,
+                               int ldb, const void *beta, void *const c[], int type_c,
+                               int ldc, int batch, int compute, int algorithm);
 };
 
 /* Opens one file. False with a sentence why not. */

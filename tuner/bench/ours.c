@@ -11,6 +11,12 @@ struct ours {
     mmt_operand workspace;
 };
 
+static const char *refuse_ours(void *self, const mmt_problem *problem)
+{
+    return problem->batch_by == MMT_BY_POINTERS ? "contestants take a batch by its stride"
+                                                : NULL;
+}
+
 static mmt_status prepare_ours(void *given, struct mmt_session *session, double seconds,
                                mmt_error *err)
 {
@@ -61,6 +67,7 @@ static void close_ours(void *given)
 static const struct mmt_reference as_reference = {
     .name = "mmtune",
     .ways = { "mmtune" },
+    .refuse = refuse_ours,
     .prepare = prepare_ours,
     .forget = forget_ours,
     .queue = queue_ours,

@@ -5,6 +5,7 @@
 #include "runtime/runtime.h"
 #include "tuner/bench/caller.h"
 #include "tuner/measure/stats.h"
+#include "tuner/verify/pointers.h"
 #include "tuner/verify/session_internal.h"
 
 enum {
@@ -48,6 +49,7 @@ struct match {
     const struct mmt_call *call;
     mmt_plan *plan;
     mmt_operand workspace;
+    size_t offset, offset_c; /* bytes of an unaligned call's matrices */
     struct lane lanes[LANES];
     int num_lanes;
 };
@@ -57,12 +59,12 @@ struct match {
 static mmt_status queue_one(struct match *match, int way, mmt_error *err)
 {
     struct mmt_session *session = match->session;
-    const mmt_problem *p = &session->problem;
-    const size_t offset = mmt_call_offset(match->call, mmt_type_size(p->type));
-    mmt_args args = mmt_session_args(session, session->next++);
-    args.a.offset += offset;
-    args.b.offset += offset;
-    args.c.offset += mmt_call_offset(match->call, mmt_type_size(p->out));
+    mmt_args args = mmt_session_timed_args(session, session->next++);
+    if (session->problem.batch_by == MMT_BY_STRIDE) {
+        args.a.offset += match->offset;
+        args.b.offset += match->offset;
+        args.c.offset += match->offset_c;
+    }
     args.beta = match->call->adds;
     if (way != OURS)
         return match->caller->queue(match->self, way, &args, session->queue, err);
@@ -271,13 +273,19 @@ mmt_status mmt_caller_measure(const struct mmt_caller *caller, void *self,
                               const struct mmt_config *config, double seconds,
                               struct mmt_called_times *out, mmt_error *err)
 {
-    struct match match = { .caller = caller,
-                           .self = self,
-                           .session = session,
-                           .call = call,
-                           .lanes = { { .way = OURS } } };
+    struct match match = {
+        .caller = caller,
+        .self = self,
+        .session = session,
+        .call = call,
+        .offset = mmt_call_offset(call, mmt_type_size(session->problem.type)),
+        .offset_c = mmt_call_offset(call, mmt_type_size(session->problem.out)),
+        .lanes = { { .way = OURS } }
+    };
     int ways = 0;
     mmt_status status = make_plan(&match, config, err);
+    if (!status)
+        status = mmt_session_point_copies(session, match.offset, match.offset_c, err);
     if (!status)
         status = caller->prepare(self, session, call, &ways, err);
     for (int i = 0; i < ways; i++)

@@ -166,8 +166,8 @@ static bool is_kind(const mmt_problem *a, const mmt_problem *b)
 {
     const struct mmt_variant x = mmt_variant_of(a, false), y = mmt_variant_of(b, false);
     return x.op == y.op && x.type == y.type && x.out == y.out && x.bias == y.bias &&
-           x.activation == y.activation && x.trans_a == y.trans_a &&
-           x.trans_b == y.trans_b;
+           x.activation == y.activation && x.batch_by == y.batch_by &&
+           x.trans_a == y.trans_a && x.trans_b == y.trans_b;
 }
 
 /* A kind's problem of that shape, packed; false where the op has none. */
@@ -179,6 +179,7 @@ static bool make_sample(const mmt_problem *kind, int64_t m, int64_t n, int64_t k
     out->out = kind->out;
     out->bias = kind->bias;
     out->activation = kind->activation;
+    out->batch_by = kind->batch_by;
     out->trans_a = kind->trans_a;
     out->trans_b = kind->trans_b;
     if (batch == 1)

@@ -17,6 +17,8 @@ void mmt_bundle_print_kind(const struct mmt_variant *variant, struct mmt_text *t
         mmt_text_addf(text, " bias=%s", mmt_bias_name(variant->bias));
     if (variant->activation)
         mmt_text_addf(text, " activation=%s", mmt_activation_name(variant->activation));
+    if (variant->batch_by)
+        mmt_text_addf(text, " batch_by=%s", mmt_batch_by_name(variant->batch_by));
 }
 
 /* The knobs that the binary fixes: a launch has its own values of the others. */

@@ -182,6 +182,7 @@ static int read_options(int argc, char **argv, struct request *request)
         { .option = MMT_OPTION_OUT, .out = &request->epilogue },
         { .option = MMT_OPTION_BIAS, .out = &request->epilogue },
         { .option = MMT_OPTION_ACTIVATION, .out = &request->epilogue },
+        { .option = MMT_OPTION_BATCH_BY, .out = &request->epilogue },
         { .option = MMT_OPTION_TRANSPOSES,
           .out = request,
           .value = "PAIR",

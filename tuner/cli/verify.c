@@ -152,6 +152,8 @@ static void say_again(const struct request *request, const mmt_problem *p,
         mmt_text_addf(&text, " --bias %s", mmt_bias_name(p->bias));
     if (p->activation)
         mmt_text_addf(&text, " --activation %s", mmt_activation_name(p->activation));
+    if (p->batch_by)
+        mmt_text_addf(&text, " --batch-by %s", mmt_batch_by_name(p->batch_by));
     mmt_text_add(&text, " --shape ");
     mmt_op_print_shape(p, &text);
     mmt_text_addf(&text, " --seed %" PRId64, request->seed);
@@ -541,6 +543,7 @@ static int read_options(int argc, char **argv, struct request *request)
         { .option = MMT_OPTION_OUT, .out = &request->epilogue },
         { .option = MMT_OPTION_BIAS, .out = &request->epilogue },
         { .option = MMT_OPTION_ACTIVATION, .out = &request->epilogue },
+        { .option = MMT_OPTION_BATCH_BY, .out = &request->epilogue },
         { .option = MMT_OPTION_TRANSPOSES,
           .out = &request->transposes,
           .what = "of {}: A first, t is transposed; default: all" },

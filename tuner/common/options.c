@@ -335,12 +335,24 @@ mmt_status mmt_option_read_activation(const struct mmt_take *take, const char *v
     return read_place(take, value, &((struct mmt_epilogue *) take->out)->activation, err);
 }
 
+mmt_status mmt_option_read_batch_by(const struct mmt_take *take, const char *value,
+                                    mmt_error *err)
+{
+    struct mmt_epilogue *epilogue = take->out;
+    int found = 0;
+    mmt_status status = mmt_option_choice(take, value, &found, err);
+    if (!status)
+        epilogue->batch_by = (mmt_batch_by) found;
+    return status;
+}
+
 void mmt_epilogue_apply(const struct mmt_epilogue *epilogue, mmt_problem *problem)
 {
     if (epilogue->out >= 0)
         problem->out = (mmt_type) epilogue->out;
     problem->bias = epilogue->bias;
     problem->activation = epilogue->activation;
+    problem->batch_by = epilogue->batch_by;
 }
 
 const char *const *mmt_transposes_words(void)

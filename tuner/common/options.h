@@ -46,12 +46,13 @@ mmt_reader mmt_option_read_template;
 mmt_status mmt_option_choice(const struct mmt_take *take, const char *value, int *out,
                              mmt_error *err);
 
-/* What --out, --bias and --activation ask for, by their last word. Starts as
+/* What --out, --bias, --activation and --batch-by ask for, by their last word. Starts as
  * MMT_EPILOGUE_NONE. */
 struct mmt_epilogue {
     int out; /* an mmt_type; -1: the type's own */
     mmt_bias bias;
     mmt_activation activation;
+    mmt_batch_by batch_by;
 };
 #define MMT_EPILOGUE_NONE                                                                \
     {                                                                                    \

@@ -38,7 +38,8 @@ mmt_reader mmt_option_read_transposes;
 mmt_reader mmt_option_read_op;
 
 /* A member of a struct mmt_epilogue. */
-mmt_reader mmt_option_read_out, mmt_option_read_bias, mmt_option_read_activation;
+mmt_reader mmt_option_read_out, mmt_option_read_bias, mmt_option_read_activation,
+    mmt_option_read_batch_by;
 
 /* ---- closed sets, which end with NULL -------------------------------------------- */
 

@@ -49,6 +49,17 @@ static const char *const *activation_words(void)
     return fill(names, MMT_NUM_ACTIVATIONS, activation_name);
 }
 
+static const char *batch_by_name(int batch_by)
+{
+    return mmt_batch_by_name((mmt_batch_by) batch_by);
+}
+
+static const char *const *batch_by_words(void)
+{
+    static const char *names[MMT_NUM_BATCH_BYS + 1];
+    return fill(names, MMT_NUM_BATCH_BYS, batch_by_name);
+}
+
 static const char *const *ld_words(void)
 {
     static const char *const names[] = { "packed", "odd", NULL };
@@ -111,6 +122,10 @@ static const struct row {
     [MMT_OPTION_ACTIVATION] = { "--activation", 0, "NAME", mmt_option_read_activation,
                                 "emit, verify, bundle", "of C: {}; default: none",
                                 activation_words },
+    [MMT_OPTION_BATCH_BY] = { "--batch-by", 0, "NAME", mmt_option_read_batch_by,
+                              "emit, verify",
+                              "how a batch's matrices are found: {}; default: stride",
+                              batch_by_words },
     [MMT_OPTION_SHAPE] = { "--shape", 's', "LIST", mmt_option_read_words,
                            "tune, verify, bundle, bench",
                            "of MxNxK, or MxNxKxBATCH for a batch" },

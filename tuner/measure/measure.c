@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "tuner/measure/measure.h"
+#include "tuner/verify/pointers.h"
 #include "tuner/verify/session_internal.h"
 #include "tuner/measure/stats.h"
 
@@ -72,7 +73,7 @@ static mmt_status queue_some(struct mmt_session *session, struct run *run, int64
         mmt_session_workspace(session, mmt_plan_workspace(run->plan), &workspace, err);
 
     for (int64_t i = 0; i < count && status == MMT_OK; i++) {
-        mmt_args args = mmt_session_args(session, session->next++);
+        mmt_args args = mmt_session_timed_args(session, session->next++);
         args.workspace = workspace;
         status = mmt_execute(run->plan, &args, session->queue, err);
     }
@@ -348,7 +349,9 @@ static mmt_status measure_runs(struct mmt_session *session,
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for samples");
 
     mmt_device_health(session->device, &now); /* the first question costs no budget */
-    mmt_status status = start_runs(session, configs, count, limits, runs, err);
+    mmt_status status = mmt_session_point_copies(session, 0, 0, err);
+    if (status == MMT_OK)
+        status = start_runs(session, configs, count, limits, runs, err);
     if (status == MMT_OK)
         status = heat_device(session, runs, count, limits->heat_seconds, err);
     if (status == MMT_OK)

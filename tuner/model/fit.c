@@ -20,7 +20,7 @@ struct times {
     int count, problems;
 };
 
-enum { NUMBERS = 17 };
+enum { NUMBERS = 18 };
 
 static void list_numbers(const struct timed *timed, int64_t out[NUMBERS])
 {
@@ -28,7 +28,7 @@ static void list_numbers(const struct timed *timed, int64_t out[NUMBERS])
     const int64_t numbers[NUMBERS] = {
         p->type,  p->trans_a, p->trans_b, p->m,          p->n,        p->k,
         p->lda,   p->ldb,     p->ldc,     p->stride_a,   p->stride_b, p->stride_c,
-        p->batch, p->out,     p->bias,    p->activation, p->op,
+        p->batch, p->out,     p->bias,    p->activation, p->op,       p->batch_by,
     };
     memcpy(out, numbers, sizeof numbers);
 }

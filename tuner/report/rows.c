@@ -23,6 +23,7 @@ int mmt_problem_order(const mmt_problem *a, const mmt_problem *b)
         { a->out, b->out },
         { a->bias, b->bias },
         { a->activation, b->activation },
+        { a->batch_by, b->batch_by },
         { a->trans_a, b->trans_a },
         { a->trans_b, b->trans_b },
         { a->batch, b->batch },

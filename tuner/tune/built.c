@@ -10,7 +10,7 @@ static bool same_texts(const struct mmt_config *config, const mmt_problem *a,
                        const mmt_problem *b)
 {
     return mmt_same_kind(a, b) && a->out == b->out && a->bias == b->bias &&
-           a->activation == b->activation &&
+           a->activation == b->activation && a->batch_by == b->batch_by &&
            mmt_config_has_aligned(config, a) == mmt_config_has_aligned(config, b) &&
            mmt_config_has_any(config, a) == mmt_config_has_any(config, b);
 }

@@ -94,7 +94,8 @@ static void measure_library(struct mmt_run *run, struct mmt_entry *entry, double
 void mmt_tune_yardstick(struct mmt_run *run, const mmt_problem *problem, double most)
 {
     struct mmt_entry *entry = find_entry(run, problem);
-    if (!entry || !(most > 0) || mmt_pool_interrupts())
+    if (!entry || !(most > 0) || mmt_pool_interrupts() ||
+        problem->batch_by == MMT_BY_POINTERS) /* verdicts have the library's time */
         return;
     if (has_library(run, entry) && !mmt_tune_has_yardstick(run, entry) &&
         least_seconds(entry) <= most)

@@ -151,7 +151,7 @@ static void check_rows(const struct mmt_trial *trial, const struct far_operand *
 }
 
 static mmt_status execute_far(struct mmt_session *session, const mmt_plan *plan,
-                              const struct mmt_trial *trial,
+                              const mmt_problem *far, const struct mmt_trial *trial,
                               const struct far_operand operands[3],
                               struct mmt_judgement *verdict, mmt_error *err)
 {
@@ -172,7 +172,7 @@ static mmt_status execute_far(struct mmt_session *session, const mmt_plan *plan,
     }
     mmt_status status = mmt_trial_scalars(session, trial, &args, err);
     if (status == MMT_OK)
-        status = mmt_verify_run(session, plan, &args, verdict, err);
+        status = mmt_verify_run(session, plan, far, &args, verdict, err);
     return status;
 }
 
@@ -228,7 +228,7 @@ mmt_status mmt_far_run(struct mmt_session *session, const mmt_plan *plan,
     for (int i = 0; i < 3 && status == MMT_OK; i++)
         status = move_rows(session, &operands[i], NULL, err);
     if (status == MMT_OK)
-        status = execute_far(session, plan, trial, operands, verdict, err);
+        status = execute_far(session, plan, far, trial, operands, verdict, err);
     if (status == MMT_OK)
         status = check_far(session, trial, operands, verdict, err);
     for (int i = 0; i < 3; i++)

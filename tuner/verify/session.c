@@ -162,19 +162,13 @@ void mmt_session_free(struct mmt_session *session)
 {
     if (!session)
         return;
-    mmt_operand buffers[] = { session->workspace.memory,
-                              session->a.memory,
-                              session->b.memory,
-                              session->c.memory,
-                              session->whole_a,
-                              session->whole_b,
-                              session->small_a.memory,
-                              session->small_b.memory,
-                              session->small_c.memory,
-                              session->small_bias.memory,
-                              session->bias,
-                              session->whole_bias,
-                              session->scalars };
+    mmt_operand buffers[] = { session->workspace.memory,  session->arrays.memory,
+                              session->a.memory,          session->b.memory,
+                              session->c.memory,          session->whole_a,
+                              session->whole_b,           session->small_a.memory,
+                              session->small_b.memory,    session->small_c.memory,
+                              session->small_bias.memory, session->bias,
+                              session->whole_bias,        session->scalars };
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         free_buffer(session->device, buffers[i]);
     mmt_trials_free(&session->trials);

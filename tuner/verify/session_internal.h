@@ -44,6 +44,7 @@ struct mmt_session {
     struct mmt_mark *from, *to;
     struct mmt_clock clock;
     struct mmt_growing workspace; /* grows to what the hungriest candidate asks */
+    struct mmt_growing arrays;    /* of pointers (pointers.h) */
 
     /* Random operands, rotated through while timing. */
     struct mmt_copies a, b, c;

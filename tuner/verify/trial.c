@@ -7,6 +7,7 @@
 
 #include "runtime/runtime.h"
 #include "tuner/verify/fence.h"
+#include "tuner/verify/pointers.h"
 #include "tuner/verify/verify_internal.h"
 
 void mmt_judgement_reject(struct mmt_judgement *verdict, const char *check,
@@ -109,12 +110,13 @@ static mmt_status check_guard(struct mmt_session *session, mmt_operand from,
 }
 
 mmt_status mmt_verify_run(struct mmt_session *session, const mmt_plan *plan,
-                          mmt_args *args, struct mmt_judgement *verdict, mmt_error *err)
+                          const mmt_problem *problem, mmt_args *args,
+                          struct mmt_judgement *verdict, mmt_error *err)
 {
     const size_t size = mmt_plan_workspace(plan);
-    mmt_status status = MMT_OK;
+    mmt_status status = mmt_session_point(session, problem, args, err);
 
-    if (size)
+    if (status == MMT_OK && size)
         status = guard_workspace(session, size, &args->workspace, err);
     if (status == MMT_OK)
         status = mmt_execute_unbounded(plan, args, session->queue, err);
@@ -385,7 +387,7 @@ static mmt_status execute_trial(struct mmt_session *session, const mmt_plan *pla
     if (status == MMT_OK)
         status = fence_scalars(session, trial, &args, &scalars, err);
     if (status == MMT_OK)
-        status = mmt_verify_run(session, plan, &args, verdict, err);
+        status = mmt_verify_run(session, plan, &trial->problem, &args, verdict, err);
     if (scalars && mmt_fence_touched(scalars, &where))
         mmt_judgement_reject(verdict, "page edge",
                              "memory outside the scalars was read or written");

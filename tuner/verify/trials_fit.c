@@ -141,6 +141,7 @@ static bool make_problem(const struct mmt_trial_row *row, const struct sizes *si
     const int64_t least = op->least;
     mmt_problem p = *like;
 
+    p.batch_by = MMT_BY_STRIDE;
     p.m = sizes->m, p.n = sizes->n, p.k = sizes->k;
     for (const char *letter = "mnk"; *letter; letter++) {
         int64_t *side = mmt_op_dimension(&p, *letter);
@@ -165,7 +166,9 @@ static bool make_problem(const struct mmt_trial_row *row, const struct sizes *si
     if (row->flags & MMT_TRIAL_IN_PLACE)
         p.ldb = p.ldc, p.stride_b = p.stride_c;
     set_far(&p, row, &sizes->gaps);
-    return mmt_problem_normalise(&p, out, NULL) == MMT_OK;
+    const bool right = mmt_problem_normalise(&p, out, NULL) == MMT_OK;
+    out->batch_by = like->batch_by; /* strides say where the arrays point */
+    return right;
 }
 
 /* ---- the search for one that is served ------------------------------------------- */

@@ -32,6 +32,16 @@ static const mmt_plan *plan_for(struct trials_of *of, const mmt_problem *problem
     return of->plan;
 }
 
+/* A plan knows no strides of a batch by pointers: the trial's may align less than rows
+ * do. */
+static bool is_pointed_unaligned(const struct mmt_config *config,
+                                 const mmt_problem *problem)
+{
+    struct mmt_alignment alignment;
+    return problem->batch_by == MMT_BY_POINTERS &&
+           !mmt_config_may_align(config, problem, &alignment);
+}
+
 static mmt_status run_at(struct trials_of *of, const struct mmt_trial_row *row,
                          const mmt_problem *problem, struct mmt_judgement *verdict,
                          mmt_error *err)
@@ -44,7 +54,8 @@ static mmt_status run_at(struct trials_of *of, const struct mmt_trial_row *row,
         mmt_trials_get(&session->trials, row, &near, session->seed, err);
     if (!trial)
         return MMT_ERROR_MEMORY;
-    const bool any = row->flags & (MMT_TRIAL_OFFSET | MMT_TRIAL_PAGES) &&
+    const bool any = (row->flags & (MMT_TRIAL_OFFSET | MMT_TRIAL_PAGES) ||
+                      is_pointed_unaligned(of->config, problem)) &&
                      mmt_config_has_any(of->config, problem);
     const mmt_plan *plan = plan_for(of, problem, any, err);
     if (!plan)
@@ -193,7 +204,7 @@ static mmt_status read_poisoned(struct mmt_session *session, const mmt_plan *pla
     mmt_status status = mmt_buffer_write(session->device, guarded_c(session),
                                          session->back, session->back_size, err);
     if (status == MMT_OK)
-        status = mmt_verify_run(session, plan, &args, verdict, err);
+        status = mmt_verify_run(session, plan, &session->problem, &args, verdict, err);
     if (status == MMT_OK)
         status = mmt_buffer_read(session->device, session->back, guarded_c(session),
                                  session->back_size, err);
@@ -315,12 +326,14 @@ static mmt_status check_samples(struct mmt_session *session, const mmt_plan *pla
     const mmt_problem *p = &session->problem;
     size_t element = mmt_type_size(p->out);
     mmt_args args = mmt_session_args(session, 0);
-    mmt_status status = mmt_verify_run(session, plan, &args, verdict, err);
+    const mmt_operand c = args.c;
+    mmt_status status =
+        mmt_verify_run(session, plan, &session->problem, &args, verdict, err);
 
     for (int i = 0; i < session->num_samples && status == MMT_OK && verdict->right; i++) {
         const struct mmt_sample *s = &session->samples[i];
         unsigned char entry[8];
-        mmt_operand from = args.c;
+        mmt_operand from = c;
         from.offset += (size_t) (s->batch * p->stride_c + s->i * p->ldc + s->j) * element;
         status = mmt_buffer_read(session->device, entry, from, element, err);
         if (status == MMT_OK && !mmt_oracle_agrees(p->out, entry, s->answer))

@@ -18,10 +18,12 @@ void mmt_judgement_tell(struct mmt_judgement *verdict, const struct mmt_trial *t
 /* Where the first of `size` bytes stands that is not as it was; `size` where all are. */
 size_t mmt_first_change(const unsigned char *now, const unsigned char *was, size_t size);
 
-/* Executes once on the session's queue and waits. The workspace holds NaN before, as far
- * as that costs little, and what is before and behind it is looked at afterwards. */
+/* Executes once on the session's queue and waits. The problem says where matrices lie.
+ * The workspace holds NaN before, as far as that costs little, and what is before and
+ * behind it is looked at afterwards. */
 mmt_status mmt_verify_run(struct mmt_session *session, const mmt_plan *plan,
-                          mmt_args *args, struct mmt_judgement *verdict, mmt_error *err);
+                          const mmt_problem *problem, mmt_args *args,
+                          struct mmt_judgement *verdict, mmt_error *err);
 
 /* Alpha and beta as the trial hands them over. */
 mmt_status mmt_trial_scalars(struct mmt_session *session, const struct mmt_trial *trial,
