@@ -99,7 +99,8 @@ static bool judge(struct mmt_calls *calls, mmt_device *device,
     fate = mmt_profile_verdict(profile, call, calls->options.f32_mode,
                                mmt_device_caps(device)->driver, calls->library,
                                &out->verdict);
-    if (fate == MMT_FATE_SLOWER && call->alignment)
+    if (fate == MMT_FATE_SLOWER && call->alignment &&
+        call->problem.batch_by == MMT_BY_STRIDE)
         fate = MMT_FATE_ALIGNMENT;
     out->slot->is_owed = fate == MMT_FATE_TAKEN;
     if (!out->slot->is_owed)

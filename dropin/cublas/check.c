@@ -97,6 +97,35 @@ static char *read_device(mmt_device *device, mmt_operand from, size_t bytes)
     return to;
 }
 
+/* A batch of C, or by pointers of A, B or C, from the device, as the problem's strides
+ * have it; `extent` in elements. */
+static char *read_operand(mmt_device *device, const mmt_problem *p, mmt_operand from,
+                          int64_t extent, int64_t stride, size_t element)
+{
+    const size_t bytes = (size_t) extent * element;
+    if (p->batch_by == MMT_BY_STRIDE)
+        return read_device(device, from, bytes);
+    const size_t one = bytes - (size_t) ((p->batch - 1) * stride) * element;
+    uint64_t *array =
+        (uint64_t *) read_device(device, from, (size_t) p->batch * sizeof *array);
+    char *to = array ? calloc(bytes, 1) : NULL;
+    bool done = to != NULL;
+    for (int64_t z = 0; z < p->batch && done; z++)
+        done = !mmt_buffer_read(device, to + (size_t) (z * stride) * element,
+                                (mmt_operand){ array[z], 0 }, one, NULL);
+    free(array);
+    if (done)
+        return to;
+    free(to);
+    return NULL;
+}
+
+static char *read_c(mmt_device *device, const mmt_problem *p, const mmt_args *args)
+{
+    return read_operand(device, p, args->c, mmt_problem_extent_c(p), p->stride_c,
+                        mmt_type_size(p->out));
+}
+
 /* ---- the bound ------------------------------------------------------------------- */
 
 /* The norms of `count` vectors of k elements; those of one vector are `along` apart, and
@@ -217,9 +246,9 @@ static bool read_operands(mmt_device *device, const mmt_args *args, struct copie
 
     if (!read_scalars(device, args, it))
         return false;
-    it->a = read_device(device, args->a, (size_t) mmt_problem_extent_a(p) * in);
-    it->b = read_device(device, args->b, (size_t) mmt_problem_extent_b(p) * in);
-    it->before = read_device(device, args->c, c);
+    it->a = read_operand(device, p, args->a, mmt_problem_extent_a(p), p->stride_a, in);
+    it->b = read_operand(device, p, args->b, mmt_problem_extent_b(p), p->stride_b, in);
+    it->before = read_c(device, p, args);
     it->theirs = malloc(c);
     it->rows = malloc((size_t) p->m * sizeof *it->rows);
     it->columns = malloc((size_t) p->n * sizeof *it->columns);
@@ -229,19 +258,43 @@ static bool read_operands(mmt_device *device, const mmt_args *args, struct copie
            (it->bias || !p->bias);
 }
 
+/* An array of pointers to the matrices of a copy of C; NULL handle: no memory. */
+static mmt_operand point_at(mmt_device *device, const mmt_problem *p, mmt_operand copy)
+{
+    const size_t bytes = (size_t) p->batch * sizeof(uint64_t);
+    uint64_t *array = malloc(bytes);
+    mmt_operand out = { 0, 0 };
+    for (int64_t z = 0; array && z < p->batch; z++)
+        array[z] = copy.handle + copy.offset +
+                   (uint64_t) (z * p->stride_c) * mmt_type_size(p->out);
+    if (array && !mmt_buffer_create(device, bytes, &out, NULL) &&
+        mmt_buffer_write(device, out, array, bytes, NULL)) {
+        mmt_buffer_free(device, out);
+        out = (mmt_operand){ 0, 0 };
+    }
+    free(array);
+    return out;
+}
+
 /* The library's result, computed into a copy of C. */
 static bool compute_theirs(const struct mmt_served *served, mmt_device *device,
                            const struct mmt_request *request, struct copies *it)
 {
     const mmt_problem *p = it->problem;
     const size_t bytes = (size_t) mmt_problem_extent_c(p) * mmt_type_size(p->out);
-    mmt_operand copy = { 0, 0 };
+    const bool pointers = p->batch_by == MMT_BY_POINTERS;
+    mmt_operand copy = { 0, 0 }, array = { 0, 0 };
+    const bool made = !mmt_buffer_create(device, bytes, &copy, NULL) &&
+                      !mmt_buffer_write(device, copy, it->before, bytes, NULL);
+    if (made && pointers)
+        array = point_at(device, p, copy);
+    const mmt_operand out = pointers ? array : copy;
     const bool done =
-        !mmt_buffer_create(device, bytes, &copy, NULL) &&
-        !mmt_buffer_write(device, copy, it->before, bytes, NULL) &&
-        !request->pass(request, (void *) (uintptr_t) (copy.handle + copy.offset)) &&
+        made && out.handle &&
+        !request->pass(request, (void *) (uintptr_t) (out.handle + out.offset)) &&
         !served->driver->cuStreamSynchronize(request->stream) &&
         !mmt_buffer_read(device, it->theirs, copy, bytes, NULL);
+    mmt_buffer_free(device, array);
     mmt_buffer_free(device, copy);
     return done;
 }
@@ -265,8 +318,7 @@ mmt_status mmt_check_call(const struct mmt_served *served, struct mmt_slot *slot
         compute_theirs(served, device, request, &it)) {
         status = mmt_execute(plan, args, (mmt_queue) request->stream, NULL);
         served->driver->cuStreamSynchronize(request->stream);
-        it.ours = read_device(device, args->c,
-                              (size_t) mmt_problem_extent_c(p) * mmt_type_size(p->out));
+        it.ours = read_c(device, p, args);
         if (!status && it.ours)
             tell(request, slot, find_worst(&it), first);
     }

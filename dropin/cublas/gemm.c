@@ -13,7 +13,11 @@ enum which {
     HGEMM,
     SSTRIDED,
     DSTRIDED,
-    HSTRIDED
+    HSTRIDED,
+    BATCHED_EX,
+    SBATCHED,
+    DBATCHED,
+    HBATCHED
 };
 
 /* The arguments of all of them; those that a name has not are implied by it. */
@@ -77,6 +81,18 @@ static int pass(const struct mmt_request *request, void *out)
     case HSTRIDED:
         PASS(cublasHgemmStridedBatched, HEAD, STRIDED(g->a), STRIDED(g->b), g->beta, out,
              g->c.ld, g->c.stride, g->batch);
+    case BATCHED_EX:
+        PASS(cublasGemmBatchedEx, HEAD, TYPED(g->a), TYPED(g->b), g->beta, out, g->c.type,
+             g->c.ld, g->batch, g->compute, g->algorithm);
+    case SBATCHED:
+        PASS(cublasSgemmBatched, HEAD, PLAIN(g->a), PLAIN(g->b), g->beta, out, g->c.ld,
+             g->batch);
+    case DBATCHED:
+        PASS(cublasDgemmBatched, HEAD, PLAIN(g->a), PLAIN(g->b), g->beta, out, g->c.ld,
+             g->batch);
+    case HBATCHED:
+        PASS(cublasHgemmBatched, HEAD, PLAIN(g->a), PLAIN(g->b), g->beta, out, g->c.ld,
+             g->batch);
     }
     return CUBLAS_NOT_INITIALIZED;
 }
@@ -115,6 +131,7 @@ static int serve(const struct arguments *g)
                   .n = g->n,
                   .k = g->k,
                   .batch = g->batch,
+                  .batch_by = g->which >= BATCHED_EX ? MMT_BY_POINTERS : MMT_BY_STRIDE,
                   .a = g->a,
                   .b = g->b,
                   .c = g->c,

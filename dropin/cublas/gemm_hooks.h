@@ -128,4 +128,56 @@ STRIDED_HOOK(SSTRIDED, cublasSgemmStridedBatched, float, CUDA_32F, CUBLAS_32F)
 STRIDED_HOOK(DSTRIDED, cublasDgemmStridedBatched, double, CUDA_64F, CUBLAS_64F)
 STRIDED_HOOK(HSTRIDED, cublasHgemmStridedBatched, void, CUDA_16F, CUBLAS_16F)
 #undef STRIDED_HOOK
+
+HOOK NAME(cublasGemmBatchedEx)(void *handle, int trans_a, int trans_b, INT m, INT n,
+                               INT k, const void *alpha, const void *const *a, int a_type,
+                               INT lda, const void *const *b, int b_type, INT ldb,
+                               const void *beta, void *const *c, int c_type, INT ldc,
+                               INT batch, int compute, int algorithm)
+{
+    return serve(&(struct arguments){ BATCHED_EX,
+                                      WIDE,
+                                      handle,
+                                      trans_a,
+                                      trans_b,
+                                      m,
+                                      n,
+                                      k,
+                                      alpha,
+                                      beta,
+                                      { a, a_type, lda, 0 },
+                                      { b, b_type, ldb, 0 },
+                                      { c, c_type, ldc, 0 },
+                                      batch,
+                                      compute,
+                                      algorithm });
+}
+
+#define BATCHED_HOOK(which, name, type, compute)                                         \
+    HOOK NAME(name)(void *handle, int trans_a, int trans_b, INT m, INT n, INT k,         \
+                    const void *alpha, const void *const *a, INT lda,                    \
+                    const void *const *b, INT ldb, const void *beta, void *const *c,     \
+                    INT ldc, INT batch)                                                  \
+    {                                                                                    \
+        return serve(&(struct arguments){ which,                                         \
+                                          WIDE,                                          \
+                                          handle,                                        \
+                                          trans_a,                                       \
+                                          trans_b,                                       \
+                                          m,                                             \
+                                          n,                                             \
+                                          k,                                             \
+                                          alpha,                                         \
+                                          beta,                                          \
+                                          { a, type, lda, 0 },                           \
+                                          { b, type, ldb, 0 },                           \
+                                          { c, type, ldc, 0 },                           \
+                                          batch,                                         \
+                                          compute,                                       \
+                                          0 });                                          \
+    }
+BATCHED_HOOK(SBATCHED, cublasSgemmBatched, CUDA_32F, CUBLAS_32F)
+BATCHED_HOOK(DBATCHED, cublasDgemmBatched, CUDA_64F, CUBLAS_64F)
+BATCHED_HOOK(HBATCHED, cublasHgemmBatched, CUDA_16F, CUBLAS_16F)
+#undef BATCHED_HOOK
 #undef HOOK

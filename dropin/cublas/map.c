@@ -172,7 +172,8 @@ static bool is_for_library(const struct mmt_gemm *gemm)
 static const char *map_batch(const struct mmt_gemm *gemm, mmt_problem *problem)
 {
     problem->batch = gemm->batch;
-    if (gemm->batch == 1)
+    problem->batch_by = gemm->batch_by;
+    if (gemm->batch == 1 || gemm->batch_by == MMT_BY_POINTERS)
         return NULL;
     if (gemm->a.stride < 0 || gemm->b.stride < 0 || gemm->c.stride <= 0)
         return "strides of a batch";
@@ -215,6 +216,19 @@ const char *mmt_map_gemm(const struct mmt_gemm *gemm, int math,
     out->adds = gemm->adds;
     out->compute = mmt_map_compute(gemm->compute);
     return mmt_problem_normalise(&problem, &out->problem, NULL) ? "sizes" : NULL;
+}
+
+size_t mmt_map_alignment(const struct mmt_gemm *gemm, const mmt_problem *problem)
+{
+    const uintptr_t all =
+        (uintptr_t) gemm->a.data | (uintptr_t) gemm->b.data | (uintptr_t) gemm->c.data;
+    const size_t in = mmt_type_size(problem->type), out = mmt_type_size(problem->out);
+
+    if (gemm->batch_by == MMT_BY_STRIDE)
+        return all % 16 & -(all % 16); /* a power of 2 below 16, or 0 */
+    if (in == 2 && gemm->k % 8 == 0)
+        return 0;
+    return in < out ? in : out;
 }
 
 /* ---- epilogues ------------------------------------------------------------------- */

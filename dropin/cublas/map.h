@@ -24,6 +24,7 @@ struct mmt_matrix {
 struct mmt_gemm {
     int trans_a, trans_b;
     int64_t m, n, k, batch;
+    mmt_batch_by batch_by; /* with pointers, `data` is an array of them */
     struct mmt_matrix a, b, c;
     int compute;
     bool adds; /* beta is not 0, as far as the host knows */
@@ -37,6 +38,11 @@ struct mmt_gemm {
 const char *mmt_map_gemm(const struct mmt_gemm *gemm, int math,
                          enum mmt_override override, mmt_f32_mode f32_mode,
                          struct mmt_call *out);
+
+/* Bytes that a call's operands begin at multiples of, as mmt_call has them. The host does
+ * not know pointers in arrays: what cuBLAS demands of them counts. With types of 16 bits
+ * it is 16 where k is a multiple of 8; else none is counted on. */
+size_t mmt_map_alignment(const struct mmt_gemm *gemm, const mmt_problem *problem);
 
 /* Whether a cublasComputeType_t accumulates in f16. */
 enum mmt_compute mmt_map_compute(int compute);

@@ -225,20 +225,14 @@ static int serve_slot(struct mmt_served *served, struct mmt_slot *slot, bool for
     return pass(request);
 }
 
-/* A power of 2 below 16, or 0. */
-static size_t alignment_of(const struct mmt_gemm *gemm)
-{
-    const uintptr_t all =
-        (uintptr_t) gemm->a.data | (uintptr_t) gemm->b.data | (uintptr_t) gemm->c.data;
-    return all % 16 & -(all % 16);
-}
-
 /* What elements are not aligned for is the library's to answer. */
 static const char *check_elements(const struct mmt_gemm *gemm, const mmt_problem *problem)
 {
     const uintptr_t factors = (uintptr_t) gemm->a.data | (uintptr_t) gemm->b.data;
-    return factors % mmt_type_size(problem->type) ||
-                   (uintptr_t) gemm->c.data % mmt_type_size(problem->out)
+    const bool arrays = gemm->batch_by == MMT_BY_POINTERS;
+    return factors % (arrays ? sizeof(void *) : mmt_type_size(problem->type)) ||
+                   (uintptr_t) gemm->c.data %
+                       (arrays ? sizeof(void *) : mmt_type_size(problem->out))
                ? ""
                : NULL;
 }
@@ -264,7 +258,7 @@ int mmt_serve(struct mmt_request *request)
         request->why = check_elements(&request->gemm, &call.problem);
     if (!request->why) {
         call.client = request->client;
-        call.alignment = alignment_of(&request->gemm);
+        call.alignment = mmt_map_alignment(&request->gemm, &call.problem);
         call.workspace = request->workspace.bytes;
         slot = mmt_calls_slot(served->calls, &call);
     } else if (*request->why)

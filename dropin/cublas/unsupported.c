@@ -5,8 +5,7 @@
 
 #define HOOK __attribute__((visibility("default"))) int
 
-static const char complex_numbers[] = "complex numbers",
-                  pointers[] = "a pointer-array batch";
+static const char complex_numbers[] = "complex numbers";
 
 #define PASS(name, why, ...)                                                             \
     {                                                                                    \
@@ -37,24 +36,12 @@ static const char complex_numbers[] = "complex numbers",
     HOOK name(void *handle, int trans_a, int trans_b, INT m, INT n, INT k,               \
               const void *alpha, const void *const *a, INT lda, const void *const *b,    \
               INT ldb, const void *beta, void *const *c, INT ldc, INT batch)             \
-        PASS(name, pointers, a, lda, b, ldb, beta, c, ldc, batch)
-
-#define POINTERS_EX(name, INT)                                                           \
-    HOOK name(void *handle, int trans_a, int trans_b, INT m, INT n, INT k,               \
-              const void *alpha, const void *const *a, int a_type, INT lda,              \
-              const void *const *b, int b_type, INT ldb, const void *beta,               \
-              void *const *c, int c_type, INT ldc, INT batch, int compute,               \
-              int algorithm) PASS(name, pointers, a, a_type, lda, b, b_type, ldb, beta,  \
-                                  c, c_type, ldc, batch, compute, algorithm)
+        PASS(name, complex_numbers, a, lda, b, ldb, beta, c, ldc, batch)
 
 #define BOTH(form, name) form(name, int) form(name##_64, int64_t)
 BOTH(PLAIN, cublasCgemm_v2)
 BOTH(PLAIN, cublasZgemm_v2)
 BOTH(STRIDED, cublasCgemmStridedBatched)
 BOTH(STRIDED, cublasZgemmStridedBatched)
-BOTH(POINTERS, cublasSgemmBatched)
-BOTH(POINTERS, cublasDgemmBatched)
-BOTH(POINTERS, cublasHgemmBatched)
 BOTH(POINTERS, cublasCgemmBatched)
 BOTH(POINTERS, cublasZgemmBatched)
-BOTH(POINTERS_EX, cublasGemmBatchedEx)

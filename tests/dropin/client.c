@@ -44,7 +44,7 @@ int cublasLtMatrixLayoutSetAttribute(void *layout, int attribute, const void *va
     X(late, 0)     /* and this one behind it */                                          \
     X(sms, 0)      /* multiprocessors that the product may take; 0: all */                \
     X(ex, 0)       /* the Ex form of f32 and f64, too */                                 \
-    X(lists, 0)    /* the Ex form that takes pointer arrays */                        \
+    X(lists, 0)    /* pointer arrays, the last matrix first: 1 the Ex form, 2 the type's */ \
     X(complex, 0)  /* one product of complex f32 besides */                              \
     X(lt, 0) X(epilogue, 1) X(two, 0) /* C is another matrix than D */                   \
     X(idle, 0)     /* microseconds of the card's clock before each product */            \
@@ -211,10 +211,19 @@ static int multiply_lists(const struct call *it, const void *alpha, const void *
 
     need(batch <= MOST, "lists of more than 8 matrices");
     for (int z = 0; z < batch; z++) {
-        a[z] = at(&it->a, 0, 0, z);
-        b[z] = at(&it->b, 0, 0, z);
-        c[z] = at(&it->c, 0, 0, z);
+        a[batch - 1 - z] = at(&it->a, 0, 0, z);
+        b[batch - 1 - z] = at(&it->b, 0, 0, z);
+        c[batch - 1 - z] = at(&it->c, 0, 0, z);
     }
+#define OWN                                                                              \
+    it->handle, ta, tb, m, n, k, alpha, a, (int) it->a.ld, b, (int) it->b.ld, beta, c,   \
+        (int) it->c.ld, batch
+    if (is->lists == 2 && type == CUDA_64F)
+        return is->wide != 0 ? cublasDgemmBatched_64(OWN) : cublasDgemmBatched(OWN);
+    if (is->lists == 2 && type == CUDA_16F)
+        return is->wide != 0 ? cublasHgemmBatched_64(OWN) : cublasHgemmBatched(OWN);
+    if (is->lists == 2)
+        return is->wide != 0 ? cublasSgemmBatched_64(OWN) : cublasSgemmBatched(OWN);
 #define LISTS                                                                            \
     it->handle, ta, tb, m, n, k, alpha, a, type, (int) it->a.ld, b, type,                \
         (int) it->b.ld, beta, c, it->out, (int) it->c.ld, batch, compute, 99

@@ -70,6 +70,30 @@ static void test_operands(void)
                  "gemm f32 nn 12x8x16 bias=column activation=gelu_tanh");
 }
 
+/* Of pointers in arrays what cuBLAS demands is known. */
+static void test_pointers(void)
+{
+    struct mmt_gemm it = plain(CUDA_32F, CUBLAS_32F);
+    mmt_problem p = mmt_gemm_problem(MMT_F32, 1, 1, 1);
+
+    it.batch_by = MMT_BY_POINTERS;
+    CHECK_EQ_STR(map_plainly(&it), "gemm f32 nn 12x8x16 batch_by=pointers");
+    it.batch = 3;
+    CHECK_EQ_STR(map_plainly(&it), "gemm f32 nn 12x8x16 batch_by=pointers batch=3");
+    CHECK_EQ_INT(mmt_map_alignment(&it, &p), 4);
+    p.type = MMT_BF16;
+    CHECK_EQ_INT(mmt_map_alignment(&it, &p), 0);
+    it.k = 20;
+    CHECK_EQ_INT(mmt_map_alignment(&it, &p), 2);
+    p.type = MMT_I8, p.out = MMT_I32;
+    CHECK_EQ_INT(mmt_map_alignment(&it, &p), 1);
+    it.batch_by = MMT_BY_STRIDE;
+    it.a.data = it.b.data = it.c.data = (const void *) 1024;
+    CHECK_EQ_INT(mmt_map_alignment(&it, &p), 0);
+    it.c.data = (const void *) 1032;
+    CHECK_EQ_INT(mmt_map_alignment(&it, &p), 8);
+}
+
 static void test_refused(void)
 {
     const struct mmt_gemm right = plain(CUDA_32F, CUBLAS_32F);
@@ -231,6 +255,7 @@ static void test_epilogues(void)
 int main(void)
 {
     test_operands();
+    test_pointers();
     test_refused();
     test_f32();
     test_types();

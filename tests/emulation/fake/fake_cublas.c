@@ -290,6 +290,21 @@ BOTH(GEMM_STRIDED, cublasSgemmStridedBatched, float, R_32F, COMPUTE_32F)
 BOTH(GEMM_STRIDED, cublasDgemmStridedBatched, double, R_64F, COMPUTE_64F)
 BOTH(GEMM_STRIDED, cublasHgemmStridedBatched, uint16_t, R_16F, COMPUTE_16F)
 
+#define GEMM_BATCHED(name, size, element, code, computes)                                \
+    EXPORT(int)                                                                          \
+    name(struct handle *handle, int op_a, int op_b, size m, size n, size k,              \
+         const element *alpha, const element *const a[], size lda,                       \
+         const element *const b[], size ldb, const element *beta, element *const c[],    \
+         size ldc, size batch)                                                           \
+    {                                                                                    \
+        fake_count(__func__);                                                            \
+        return multiply(handle, PRODUCT(batch, computes, code, code, code, LISTED(a),    \
+                                        LISTED(b), LISTED(c)));                          \
+    }
+BOTH(GEMM_BATCHED, cublasSgemmBatched, float, R_32F, COMPUTE_32F)
+BOTH(GEMM_BATCHED, cublasDgemmBatched, double, R_64F, COMPUTE_64F)
+BOTH(GEMM_BATCHED, cublasHgemmBatched, uint16_t, R_16F, COMPUTE_16F)
+
 #define GEMM_EX(name, size, ...)                                                         \
     EXPORT(int)                                                                          \
     name(struct handle *handle, int op_a, int op_b, size m, size n, size k,              \
