@@ -9,7 +9,7 @@
 #include "claims.h"
 #include "cpu.h"
 #include "papers.h"
-#include "phases.h"
+#include "pinned.h"
 #include "study.h"
 
 enum { REPETITIONS = 20, CPU_RUNS = 5 };
@@ -27,7 +27,8 @@ struct arrays {
 struct sum {
     int64_t n;
     struct mmt_phases phases;
-    double cpu; /* seconds on one core */
+    double pinned; /* the total from page-locked memory; NAN: not measured */
+    double cpu;    /* seconds on one core */
 };
 
 static void arrays_free(struct arrays *x)
@@ -101,6 +102,11 @@ static mmt_status add_up(const struct mmt_study_options *options,
         out->cpu = time_cpu(&x);
         status = mmt_phases_run(device->device, plan, &data, repetitions,
                                 options->seconds, &out->phases, err);
+        struct mmt_phases pinned = { 0 };
+        if (status == MMT_OK)
+            status = mmt_phases_run_pinned(device, plan, &data, options->seconds, &pinned,
+                                           err);
+        out->pinned = pinned.repetitions ? pinned.total : NAN;
         if (status == MMT_OK && memcmp(x.c, x.check, bytes))
             status = mmt_study_fail(
                 err, MMT_ERROR_DEVICE, "%lld additions of %s on %s: the answer is wrong",
@@ -152,6 +158,7 @@ enum {
     KERNEL,
     READ,
     TOTAL,
+    PINNED,
     SPREAD,
     DEVICE_KERNEL,
     CPU,
@@ -179,6 +186,7 @@ static const struct mmt_column columns[NUM] = {
     [DEVICE_KERNEL] = { "compute, device clock", "ms", 4 },
     [READ] = { "device to host", "ms", 4 },
     [TOTAL] = { "total", "ms", 4 },
+    [PINNED] = { "total, page-locked host memory", "ms", 4 },
     [SPREAD] = { "spread", "%", 2 },
     [CPU] = { "one core", "ms", 4 },
     [RATE] = { "rate", "GB/s", 4 },
@@ -257,6 +265,7 @@ static void add_row(const struct mmt_study_device *device, mmt_type type,
         [DEVICE_KERNEL] = MMT_NUMBER(p->marks * 1e3),
         [READ] = MMT_NUMBER(p->read * 1e3),
         [TOTAL] = MMT_NUMBER(p->total * 1e3),
+        [PINNED] = MMT_NUMBER(sum->pinned * 1e3),
         [SPREAD] = MMT_NUMBER(p->spread * 100),
         [CPU] = MMT_NUMBER(sum->cpu * 1e3),
         [RATE] = MMT_NUMBER(p->marks > 0 ? bytes / p->marks * 1e-9 : NAN),
@@ -331,27 +340,24 @@ static mmt_status draw_curves(const struct mmt_study_options *options,
     return curves->num_rows ? mmt_study_draw(options, curves, &plot, name, err) : MMT_OK;
 }
 
-static double device_seconds(const struct sum *sum, bool copying)
+enum { COMPUTING, COPYING, LOCKED, MANNERS };
+
+static double device_seconds(const struct sum *sum, int manner)
 {
-    return copying ? sum->phases.total : sum->phases.marks;
+    return manner == COMPUTING ? sum->phases.marks
+           : manner == COPYING ? sum->phases.total
+                               : sum->pinned;
 }
 
-/* From where on the device stays ahead, straight lines between sizes on logarithmic axes;
- * 0 where it always is, NAN where it is behind at the end. */
-static double find_crossover(const struct sum *sums, int count, bool copying)
+static double crossover_of(const struct sum *sums, int count, int manner)
 {
-    double above = -1;
-    for (int i = count - 1; i >= 0; i--) {
-        double gap = log(device_seconds(&sums[i], copying) / sums[i].cpu);
-        if (gap > 0 && i == count - 1)
-            return NAN;
-        if (gap > 0)
-            return exp(log((double) sums[i].n) +
-                       log((double) sums[i + 1].n / (double) sums[i].n) * gap /
-                           (gap - above));
-        above = gap;
+    double at[MMT_STUDY_SIZES], device[MMT_STUDY_SIZES], core[MMT_STUDY_SIZES];
+    for (int i = 0; i < count; i++) {
+        at[i] = (double) sums[i].n;
+        device[i] = device_seconds(&sums[i], manner);
+        core[i] = sums[i].cpu;
     }
-    return 0;
+    return mmt_study_crossing(at, device, core, count);
 }
 
 static const char *crossover_text(double n, char out[80])
@@ -365,15 +371,46 @@ static const char *crossover_text(double n, char out[80])
     return out;
 }
 
+/* At which rate of copies the device would take as long as one core, at the largest size,
+ * beside the rates that there are. */
+static void say_break_even(const struct mmt_study_options *options,
+                           const struct mmt_study_device *device, mmt_type type,
+                           const struct sum *last)
+{
+    const double bytes = 3.0 * (double) last->n * (double) mmt_type_size(type),
+                 spare = last->cpu - last->phases.marks;
+    struct mmt_study_text told = { 0 };
+
+    mmt_study_text_addf(&told, "%s, %s, %lld elements: ", device->facts.id,
+                        mmt_type_name(type), (long long) last->n);
+    if (spare > 0)
+        mmt_study_text_addf(&told, "it pays where copies go at %.3g GB/s or more",
+                            bytes / spare * 1e-9);
+    else
+        mmt_study_text_add(&told, "no rate of copies makes it pay");
+    mmt_study_text_addf(&told, "; they go at %.3g",
+                        bytes / (last->phases.write + last->phases.read) * 1e-9);
+    if (!isnan(last->pinned))
+        mmt_study_text_addf(&told, ", from page-locked memory at %.3g",
+                            bytes / (last->pinned - last->phases.kernel) * 1e-9);
+    mmt_study_say(options, "%s", mmt_study_text_string(&told));
+    mmt_study_text_finish(&told);
+}
+
 static void say_crossover(const struct mmt_study_options *options,
                           const struct mmt_study_device *device, mmt_type type,
                           const struct sum *sums, int count)
 {
+    static const char *const manners[MANNERS] = {
+        "computing alone", "with copying", "with copying from page-locked memory"
+    };
     char told[80];
-    for (int copying = 0; copying < 2; copying++)
-        mmt_study_say(options, "%s, %s, %s: %s", device->facts.id, mmt_type_name(type),
-                      copying ? "with copying" : "computing alone",
-                      crossover_text(find_crossover(sums, count, copying), told));
+    for (int manner = 0; manner < MANNERS; manner++)
+        if (!isnan(device_seconds(&sums[count - 1], manner)))
+            mmt_study_say(options, "%s, %s, %s: %s", device->facts.id,
+                          mmt_type_name(type), manners[manner],
+                          crossover_text(crossover_of(sums, count, manner), told));
+    say_break_even(options, device, type, &sums[count - 1]);
 }
 
 /* ---- what the paper concludes ----------------------------------------------------- */
@@ -394,7 +431,7 @@ static void judge_sums(const struct mmt_study_device *device, mmt_type type,
         ""
     };
     const struct mmt_phases *last = &sums[count - 1].phases;
-    double crossover = find_crossover(sums, count, true);
+    double crossover = crossover_of(sums, count, COPYING);
     char told[80];
 
     mmt_claims_add(claims, type == MMT_F64 ? &never : &pays, device->facts.id,

@@ -3,28 +3,32 @@
 #include "banks.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 enum { BANKS = 32, WARP = 32 };
 
-/* Where the element of a step k and of a column lies, in elements. */
-static int element_at(enum mmt_tile_layout layout, int tile, int k, int column)
+/* Where the element of a column lies at the first step, in elements. */
+static int element_at(const char *layout, int tile, int column, size_t element)
 {
-    if (layout == MMT_TILE_SWAP)
-        return k * tile + column;
-    return column * (tile + (layout == MMT_TILE_PAD)) + k;
+    const bool odd = !strcmp(layout, "pad") || !strcmp(layout, "pad_both");
+    const int spare = odd ? 1 : !strcmp(layout, "pad_aligned") ? 16 / (int) element : 0;
+
+    if (!strcmp(layout, "swap"))
+        return column;
+    return column * (tile + spare) + (strcmp(layout, "swizzle") ? 0 : column);
 }
 
 /* A warp may be wider than the tile: its further threads then differ in the row of C, and
  * read the same columns again. */
-static int turns_of(enum mmt_tile_layout layout, int tile, size_t element, int first,
-                    int count)
+static int turns_of(const char *layout, int tile, size_t element, int first, int count)
 {
     int words[WARP * 2], num_words = 0, turns = 0;
 
     for (int thread = first; thread < first + count; thread++)
         for (size_t part = 0; part < element / 4; part++) {
-            int word = element_at(layout, tile, 0, thread % tile) * (int) (element / 4) +
-                       (int) part;
+            int word =
+                element_at(layout, tile, thread % tile, element) * (int) (element / 4) +
+                (int) part;
             bool seen = false;
             for (int i = 0; i < num_words; i++)
                 seen |= words[i] == word;
@@ -40,7 +44,7 @@ static int turns_of(enum mmt_tile_layout layout, int tile, size_t element, int f
     return turns;
 }
 
-int mmt_bank_turns(enum mmt_tile_layout layout, int tile, size_t element)
+int mmt_bank_turns(const char *layout, int tile, size_t element)
 {
     int count = element > 4 ? WARP / 2 : WARP, most = 0;
 

@@ -95,9 +95,10 @@ static mmt_plan *plan_product(const struct mmt_study_device *device, int64_t n,
 {
     mmt_problem problem = mmt_gemm_problem(MMT_F64, n, n, n);
     mmt_plan_options options = mmt_plan_defaults();
-    options.configuration = device->facts.max_threads >= 1024
-                                ? "naive ORDER=columns BLOCK_M=32 BLOCK_N=32"
-                                : "naive ORDER=columns BLOCK_M=16 BLOCK_N=16";
+    const unsigned threads = device->facts.max_threads;
+    options.configuration = threads >= 1024  ? "naive ORDER=columns BLOCK_M=32 BLOCK_N=32"
+                            : threads >= 256 ? "naive ORDER=columns BLOCK_M=16 BLOCK_N=16"
+                                             : "naive ORDER=columns BLOCK_M=8 BLOCK_N=8";
     return mmt_plan_create(device->device, NULL, &problem, &options, err);
 }
 

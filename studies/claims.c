@@ -1,6 +1,7 @@
 /* Collects a paper's conclusions with what was found here, as the rows of one table. */
 #include "claims.h"
 
+#include <math.h>
 #include <stdarg.h>
 
 enum { PAPER, PLACE, SAYS, THEIRS, DEVICE, OURS, VERDICT, REASON, NUM };
@@ -31,16 +32,26 @@ static void add_judged(struct mmt_table *claims, const struct mmt_claim *claim,
     mmt_table_add(claims, row);
 }
 
-void mmt_claims_add(struct mmt_table *claims, const struct mmt_claim *claim,
-                    const char *device, bool holds, const char *format, ...)
+enum mmt_verdict mmt_claims_judge(double figure, double noise, double least, double most)
 {
+    double off = isnan(noise) ? 0 : noise * figure;
+    if (figure - off >= least && figure + off <= most)
+        return MMT_HOLDS;
+    return figure + off < least || figure - off > most ? MMT_FAILS : MMT_WITHIN_NOISE;
+}
+
+void mmt_claims_add(struct mmt_table *claims, const struct mmt_claim *claim,
+                    const char *device, enum mmt_verdict verdict, const char *format, ...)
+{
+    static const char *const verdicts[] = { "does not hold", "holds",
+                                            "within the noise" };
     char ours[256];
     va_list list;
 
     va_start(list, format);
     vsnprintf(ours, sizeof ours, format, list);
     va_end(list);
-    add_judged(claims, claim, device, ours, holds ? "holds" : "does not hold", "");
+    add_judged(claims, claim, device, ours, verdicts[verdict], "");
 }
 
 void mmt_claims_leave(struct mmt_table *claims, const struct mmt_claim *claim,

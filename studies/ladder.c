@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "pinned.h"
 
 #define COUNT(array) (int) (sizeof(array) / sizeof *(array))
 
@@ -45,14 +46,23 @@ static const struct mmt_rung semenenko[] = {
       TILED("plain"), SQUARE(32, 1) },
     { "Table 1.4", "shared_padded", NULL, "an extra column", TILED("pad"),
       SQUARE(32, 1) },
+    { "", "padded_both", NULL, "an extra column, of A too", TILED("pad_both"),
+      SQUARE(32, 1) },
+    { "", "padded_aligned", NULL, "16 extra bytes", TILED("pad_aligned"), SQUARE(32, 1) },
+    { "", "swizzled", NULL, "exclusive or", TILED("swizzle"), SQUARE(32, 1) },
     { "Tables 1.2, 1.4", "shared_index_swap", NULL, "indices exchanged", TILED("swap"),
       SQUARE(32, 1) },
     { "Table 1.2", "tiled_ilp", "2", "ILP 2", TILED("plain"), SQUARE(32, 2) },
-    { "", "padded_ilp", "2", "ILP 2, an extra column", TILED("pad"), SQUARE(32, 2) },
     { "", "swapped_ilp", "2", "ILP 2, indices exchanged", TILED("swap"), SQUARE(32, 2) },
     { "Table 1.2", "tiled_ilp", "4", "ILP 4", TILED("plain"), SQUARE(32, 4) },
     { "", "padded_ilp", "4", "ILP 4, an extra column", TILED("pad"), SQUARE(32, 4) },
+    { "", "aligned_ilp", "4", "ILP 4, 16 extra bytes", TILED("pad_aligned"),
+      SQUARE(32, 4) },
     { "", "swapped_ilp", "4", "ILP 4, indices exchanged", TILED("swap"), SQUARE(32, 4) },
+    { "", "swapped_ilp", "8", "ILP 8, indices exchanged", TILED("swap"), SQUARE(32, 8) },
+    { "", "register_tile", NULL, "4x4 in registers",
+      "simt TILE_M=%1$d TILE_N=%1$d TILE_K=16 THREAD_TILE_M=4 THREAD_TILE_N=4", 64, 32,
+      16, true },
     TUNED,
 };
 
@@ -203,6 +213,46 @@ static bool samples_are_right(const struct matrices *m, int64_t seed)
 
 /* ---- one climb -------------------------------------------------------------------- */
 
+/* Of those before it one that agrees in device, type and size and, if `kernel`, in its
+ * configuration; NULL: none. */
+static const struct mmt_climb *find_before(const struct mmt_ladder *ladder,
+                                           const struct mmt_climb *climb, bool kernel)
+{
+    for (const struct mmt_climb *c = ladder->climbs; c < climb; c++)
+        if (c->device == climb->device && c->type == climb->type && c->n == climb->n &&
+            !c->why[0] &&
+            (!kernel || (c->block && !strcmp(c->configuration, climb->configuration))))
+            return c;
+    return NULL;
+}
+
+/* The phases, of one kernel once, and what copies take from page-locked memory. */
+static mmt_status time_climb(const struct mmt_ladder *ladder, struct mmt_climb *climb,
+                             const mmt_plan *plan, const struct mmt_phases_data *data,
+                             int repetitions, mmt_error *err)
+{
+    const struct mmt_study_device *device = &ladder->devices[climb->device];
+    const struct mmt_climb *same = find_before(ladder, climb, true),
+                           *before = find_before(ladder, climb, false);
+    double seconds = ladder->options->seconds;
+    struct mmt_phases pinned;
+
+    if (same)
+        climb->phases = same->phases;
+    else
+        memset(data->c, 0xff, data->bytes_c);
+    mmt_status status = same ? MMT_OK
+                             : mmt_phases_run(device->device, plan, data, repetitions,
+                                              seconds, &climb->phases, err);
+    climb->pinned = before ? before->pinned : NAN;
+    if (status != MMT_OK || before)
+        return status;
+    status = mmt_phases_run_pinned(device, plan, data, seconds, &pinned, err);
+    if (status == MMT_OK && pinned.repetitions)
+        climb->pinned = pinned.write + pinned.read;
+    return status;
+}
+
 /* A kernel or a size that a device cannot have is left out with the reason; a wrong
  * answer, or a device that fails, ends the study. */
 static mmt_status climb_one(const struct mmt_ladder *ladder, struct mmt_climb *climb,
@@ -220,9 +270,7 @@ static mmt_status climb_one(const struct mmt_ladder *ladder, struct mmt_climb *c
                  why.text);
         return MMT_OK;
     }
-    memset(m->c, 0xff, bytes);
-    mmt_status status = mmt_phases_run(device->device, plan, &data, repetitions,
-                                       ladder->options->seconds, &climb->phases, err);
+    mmt_status status = time_climb(ladder, climb, plan, &data, repetitions, err);
     mmt_plan_free(plan);
     if (status == MMT_ERROR_MEMORY) {
         snprintf(climb->why, sizeof climb->why, "%.255s", err->text);

@@ -41,9 +41,12 @@ struct mmt_climb {
     const struct mmt_rung *rung;
     mmt_type type;
     int64_t n;
-    int device; /* index into the options' */
-    int block;  /* that the device could have; 0: selected */
+    int device;              /* index into the options' */
+    int block;               /* that the device could have; 0: selected */
+    char configuration[128]; /* "": selected */
     struct mmt_phases phases;
+    double pinned; /* both copies from page-locked memory, seconds, once for each size and
+                    * type; NAN: not measured */
     const struct mmt_paper_row *theirs; /* NULL: not printed */
     char why[256];                      /* it was left out for this; "": it ran */
 };
@@ -99,7 +102,7 @@ const struct mmt_study_device *mmt_ladder_card(const struct mmt_ladder *ladder,
 double mmt_ladder_lanes(const struct mmt_ladder *ladder, const struct mmt_climb *climb);
 
 /* The rung's plan with the largest block, from the paper's down, that the device may
- * have. Sets climb->block. NULL where there is none. The caller frees it. */
+ * have. Sets what it is. NULL where there is none. The caller frees it. */
 mmt_plan *mmt_ladder_plan(const struct mmt_study_device *device, struct mmt_climb *climb,
                           const mmt_problem *problem, mmt_error *err);
 
@@ -118,6 +121,10 @@ mmt_status mmt_ladder_forms(const struct mmt_ladder *ladder, mmt_error *err);
 
 /* ladder_figures.c: the paper's figures that are no curves of P over n. */
 mmt_status mmt_ladder_figures(const struct mmt_ladder *ladder, mmt_error *err);
+
+/* ladder_questions.c: rates of copies that would pay, orders from which on half of t is
+ * computing. */
+mmt_status mmt_ladder_questions(const struct mmt_ladder *ladder, mmt_error *err);
 
 /* Refuses --memory that holds no product: MMT_ERROR_ARGUMENT. */
 mmt_status mmt_ladder_check_memory(const struct mmt_study_options *options,

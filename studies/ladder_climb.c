@@ -31,10 +31,9 @@ mmt_plan *mmt_ladder_plan(const struct mmt_study_device *device, struct mmt_clim
     for (int block = first_block(climb);
          !plan && block >= rung->least && err->status == MMT_ERROR_UNSUPPORTED;
          block /= 2) {
-        char configuration[128];
-        snprintf(configuration, sizeof configuration, rung->configuration, block,
-                 rung->work);
-        options.configuration = configuration;
+        snprintf(climb->configuration, sizeof climb->configuration, rung->configuration,
+                 block, rung->work);
+        options.configuration = climb->configuration;
         plan = mmt_plan_create(device->device, device->profile, problem, &options, err);
         climb->block = block;
     }

@@ -24,9 +24,9 @@ static const struct mmt_column speed_columns[NUM_SPEEDS] = {
     [GAIN] = { "t of", "" },
     [GAIN_N] = { "n", "" },
     [S] = { "speed-up S", "", 4 },
-    [THEIR_S] = { "printed S", "", 4 },
+    [THEIR_S] = { "S of the printed times", "", 4 },
     [E] = { "efficiency E, S over the lanes", "", 3 },
-    [THEIR_E] = { "printed E", "", 3 },
+    [THEIR_E] = { "E of the printed times", "", 3 },
 };
 
 static double their_seconds(const char *api, const char *algorithm, int64_t n)
@@ -70,6 +70,7 @@ static mmt_status draw_speeds(const struct mmt_judge *j, mmt_error *err)
                              .log_x = true,
                              .log_y = true,
                              .printed = THEIR_S,
+                             .printed_name = "computed from the printed times",
                              .x_name = "N, order of the matrices" };
     char title[128], name[64];
 

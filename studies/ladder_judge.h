@@ -1,5 +1,5 @@
-/* How a claim about kernels of the ladder is judged: by times, the paper's t with copying
- * where nothing else is said, of one device. */
+/* How a claim about kernels of the ladder is judged: by times of one device, the paper's
+ * t with copying, and computing alone in a row of its own; each with its noise. */
 #ifndef MMT_STUDIES_LADDER_JUDGE_H
 #define MMT_STUDIES_LADDER_JUDGE_H
 
@@ -43,13 +43,21 @@ double mmt_judge_seconds(const struct mmt_judge *j, const struct mmt_subject *s,
 double mmt_judge_gain(const struct mmt_judge *j, const struct mmt_subject *slow,
                       const struct mmt_subject *fast, int64_t n);
 
+/* Two standard errors of that ratio, over it: of one run and one core NAN and 0. */
+double mmt_judge_noise(const struct mmt_judge *j, const struct mmt_subject *slow,
+                       const struct mmt_subject *fast, int64_t n);
+
+/* " +- 3 %": as it stands behind a figure; "" where it is not known. */
+const char *mmt_judge_print_noise(double noise, char out[16]);
+
 /* The largest size at which both were climbed; 0 where none. */
 int64_t mmt_judge_largest(const struct mmt_judge *j, const struct mmt_subject *a,
                           const struct mmt_subject *b);
 
 void mmt_judge_versus(const struct mmt_judge *j, const struct mmt_versus *v);
 
-/* The kernel is faster than all others that have a table in the paper. */
+/* The kernel, which one with a cure of bank conflicts may stand for, is faster than all
+ * others that have a table in the paper. */
 void mmt_judge_best(const struct mmt_judge *j, const struct mmt_claim *claim,
                     const struct mmt_subject *best);
 

@@ -80,12 +80,12 @@ static const char *doubt_of(const struct mmt_ladder *ladder,
 /* Turns in which a warp reads a row of the tile of B; NAN for what has no such tile. */
 static double bank_turns(const struct mmt_climb *climb)
 {
-    const char *configuration = climb->rung->configuration;
-    if (!climb->block || strncmp(configuration, "tiled ", 6))
+    static const char knob[] = "SHARED_LAYOUT=";
+    const char *at = strstr(climb->configuration, knob);
+    char layout[16] = "";
+    if (strncmp(climb->configuration, "tiled ", 6))
         return NAN;
-    enum mmt_tile_layout layout = strstr(configuration, "=plain") ? MMT_TILE_PLAIN
-                                  : strstr(configuration, "=pad") ? MMT_TILE_PAD
-                                                                  : MMT_TILE_SWAP;
+    sscanf(at + strlen(knob), "%15s", layout);
     return mmt_bank_turns(layout, climb->block, mmt_type_size(climb->type));
 }
 
@@ -97,6 +97,7 @@ enum {
     TYPE,
     TABLE,
     KERNEL,
+    CONFIGURATION,
     N,
     BLOCK,
     REPETITIONS,
@@ -106,8 +107,10 @@ enum {
     KERNEL_WALL,
     READ,
     TOTAL,
+    PINNED,
     WHOLE,
     SPREAD,
+    KERNEL_SPREAD,
     OVERHEAD,
     RATE,
     KERNEL_RATE,
@@ -136,6 +139,7 @@ static const struct mmt_column columns[NUM_COLUMNS] = {
     [TYPE] = { "type", "" },
     [TABLE] = { "table", "" },
     [KERNEL] = { "kernel", "" },
+    [CONFIGURATION] = { "configuration", "" },
     [N] = { "n", "" },
     [BLOCK] = { "block", "" },
     [REPETITIONS] = { "repetitions", "" },
@@ -145,8 +149,10 @@ static const struct mmt_column columns[NUM_COLUMNS] = {
     [KERNEL_WALL] = { "kernel, host clock", "ms", 4 },
     [READ] = { "device to host", "ms", 3 },
     [TOTAL] = { "total", "ms", 4 },
+    [PINNED] = { "total, page-locked host memory", "ms", 4 },
     [WHOLE] = { "with allocating", "ms", 4 },
     [SPREAD] = { "spread of total", "%", 2 },
+    [KERNEL_SPREAD] = { "spread of kernel, device clock", "%", 2 },
     [OVERHEAD] = { "not computing", "%", 3 },
     [RATE] = { "P with copying", "GFLOP/s", 4 },
     [KERNEL_RATE] = { "P of the kernel", "GFLOP/s", 4 },
@@ -180,8 +186,10 @@ static void fill_measured(const struct mmt_ladder *ladder, const struct mmt_clim
     row[KERNEL_WALL].number = p->kernel * 1e3;
     row[READ].number = p->read * 1e3;
     row[TOTAL].number = p->total * 1e3;
+    row[PINNED].number = (p->kernel + climb->pinned) * 1e3;
     row[WHOLE].number = (p->allocate + p->total) * 1e3;
     row[SPREAD].number = p->spread * 100;
+    row[KERNEL_SPREAD].number = p->marks_spread * 100;
     row[OVERHEAD].number = (1 - p->kernel / t) * 100;
     row[RATE].number = gflops_of(climb->n, t);
     row[KERNEL_RATE].number = gflops_of(climb->n, p->marks);
@@ -207,6 +215,7 @@ static void add_climb(const struct mmt_ladder *ladder, const struct mmt_climb *c
     row[TYPE] = MMT_WORD(mmt_type_name(climb->type));
     row[TABLE] = MMT_WORD(climb->rung->where);
     row[KERNEL] = MMT_WORD(climb->rung->what);
+    row[CONFIGURATION] = MMT_WORD(climb->configuration);
     row[N] = MMT_NUMBER((double) climb->n);
     row[BLOCK] = MMT_WORD(mmt_climb_threads(climb, threads));
     row[MARK] = MMT_WORD(mmt_climb_mark(climb, mark));
@@ -288,6 +297,33 @@ static mmt_status draw_type(const struct mmt_ladder *ladder, mmt_type type,
     return status;
 }
 
+/* zatolokin's Fig. 1 and 2: P of the paper's kernels over N, each API apart. */
+static mmt_status draw_apis(const struct mmt_ladder *ladder, mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+
+    for (int d = 0; d < ladder->options->devices.count && status == MMT_OK; d++) {
+        const mmt_device_facts *facts = &ladder->devices[d].facts;
+        struct mmt_table table = mmt_table_start("", columns, NUM_COLUMNS);
+        char name[64], title[160];
+        const struct mmt_plot plot = {
+            title, N,    RATE,       { KERNEL, -1 },
+            true,  true, THEIR_RATE, "N, order of the matrices"
+        };
+        for (int i = 0; i < ladder->num_climbs; i++)
+            if (ladder->climbs[i].device == d && ladder->climbs[i].rung->where[0])
+                add_climb(ladder, &ladder->climbs[i], &table);
+        snprintf(name, sizeof name, "ladder-zatolokin-fig-%s-%d", facts->api, d);
+        snprintf(title, sizeof title,
+                 "zatolokin, Fig. %d: P with copying, through %s, on %.60s",
+                 strcmp(facts->api, "cuda") ? 1 : 2, facts->api, facts->name);
+        if (mmt_plot_any(&table, &plot))
+            status = mmt_study_draw(ladder->options, &table, &plot, name, err);
+        mmt_table_free(&table);
+    }
+    return status;
+}
+
 static mmt_status save_everything(const struct mmt_ladder *ladder, mmt_error *err)
 {
     struct mmt_table table = mmt_table_start(ladder->paper->title, columns, NUM_COLUMNS);
@@ -300,7 +336,9 @@ static mmt_status save_everything(const struct mmt_ladder *ladder, mmt_error *er
     mmt_table_free(&table);
     for (int type = 0; type < MMT_STUDY_TYPES && status == MMT_OK; type++)
         status = draw_type(ladder, (mmt_type) type, err);
-    return status;
+    return status == MMT_OK && !strcmp(ladder->paper->name, "zatolokin")
+               ? draw_apis(ladder, err)
+               : status;
 }
 
 /* ---- one core --------------------------------------------------------------------- */
@@ -354,10 +392,12 @@ static mmt_status show_cpu(const struct mmt_ladder *ladder, mmt_error *err)
 /* ---- phases, speed-up, efficiency, bank conflicts --------------------------------- */
 
 static const int shown[] = {
-    API,   TYPE,          KERNEL,      N,        BLOCK,         REPETITIONS,
-    WRITE, KERNEL_WALL,   READ,        TOTAL,    SPREAD,        ALLOCATE,
-    WHOLE, DEVICE_KERNEL, KERNEL_RATE, SPEED_UP, BEST_SPEED_UP, EFFICIENCY,
-    TURNS, DOUBT,         MARK,
+    API,         TYPE,        KERNEL,        N,
+    BLOCK,       REPETITIONS, WRITE,         KERNEL_WALL,
+    READ,        TOTAL,       SPREAD,        PINNED,
+    ALLOCATE,    WHOLE,       DEVICE_KERNEL, KERNEL_SPREAD,
+    KERNEL_RATE, SPEED_UP,    BEST_SPEED_UP, EFFICIENCY,
+    TURNS,       DOUBT,       MARK,
 };
 enum { NUM_SHOWN = sizeof shown / sizeof *shown };
 
@@ -433,6 +473,8 @@ mmt_status mmt_ladder_report(const struct mmt_ladder *ladder, mmt_error *err)
         status = save_everything(ladder, err);
     if (status == MMT_OK)
         status = mmt_ladder_figures(ladder, err);
+    if (status == MMT_OK)
+        status = mmt_ladder_questions(ladder, err);
     if (status == MMT_OK)
         status = mmt_ladder_claims(ladder, err);
     return status;

@@ -153,27 +153,44 @@ static bool can_report(const struct rounds *r)
     return reach_of(r, true).measured && reach_of(r, false).measured;
 }
 
-/* A few grids of either kind are measured whatever time it takes. */
-static bool time_is_over(const struct rounds *r)
+/* Whether one visit, by what additions took, ends in time: its steps, and half as many
+ * for what else is timed and copied. */
+static bool is_time_for(const struct rounds *r, const struct mmt_vector_costs *costs,
+                        const struct grid *grid)
 {
-    enum { LEAST = 8 };
-    struct reach knots = reach_of(r, true), sizes = reach_of(r, false);
-    return mmt_study_now() > r->until && knots.measured >= fmin(LEAST, knots.all) &&
-           sizes.measured >= fmin(LEAST, sizes.all);
+    return mmt_study_now() + 1.5 * mmt_vector_predict(costs, grid->inner,
+                                                      mmt_type_size(r->type), STEPS,
+                                                      false) <=
+           r->until;
 }
 
-/* All grids in turn, again and again. */
-static mmt_status time_rounds(struct rounds *r, mmt_error *err)
+/* The smallest grids, until a few of either kind were measured. */
+static mmt_status time_least(struct rounds *r, mmt_error *err)
 {
-    for (; r->done < ROUNDS; r->done++)
-        for (int i = 0; i < r->count; i++) {
-            if (mmt_study_interrupted() || time_is_over(r))
-                return MMT_OK;
-            mmt_status status = visit_grid(r, &r->grids[r->order[i]], err);
+    enum { LEAST = 8 };
+    mmt_status status = MMT_OK;
+    for (int i = 0; i < r->count && status == MMT_OK && !mmt_study_interrupted(); i++)
+        if (!r->grids[i].runs &&
+            (reach_of(r, true).measured < LEAST || reach_of(r, false).measured < LEAST))
+            status = visit_grid(r, &r->grids[i], err);
+    return status;
+}
+
+/* All grids that there is time for in turn, again and again. */
+static mmt_status time_rounds(struct rounds *r, const struct mmt_vector_costs *costs,
+                              mmt_error *err)
+{
+    bool all = true;
+    for (; r->done < ROUNDS && all; r->done += all)
+        for (int i = 0; i < r->count && !mmt_study_interrupted(); i++) {
+            struct grid *grid = &r->grids[r->order[i]];
+            const bool fits = is_time_for(r, costs, grid);
+            mmt_status status = fits ? visit_grid(r, grid, err) : MMT_OK;
+            all &= fits;
             if (status != MMT_OK)
                 return status;
         }
-    return MMT_OK;
+    return time_least(r, err);
 }
 
 static int compare_grids(const void *a, const void *b)
@@ -491,7 +508,7 @@ static mmt_status study_device(const struct mmt_study_options *options,
             (int64_t) fmax(4096, (double) mmt_scheme_first(sizes[count - 1])),
             mmt_study_now() + (until - mmt_study_now()) / 3, &costs, err);
     if (status == MMT_OK)
-        status = time_rounds(&rounds, err);
+        status = time_rounds(&rounds, &costs, err);
     if (status == MMT_OK && can_report(&rounds))
         status = show_all(options, &rounds, &costs, err);
     close_rounds(&rounds);

@@ -7,6 +7,8 @@
 #include "longvector.h"
 
 enum { BATCH = 20, RUNS = 3, LEAST_POINTS = 24 };
+#define BATCH_ELEMENTS                                                                   \
+    20e6            /* of a batch of long vectors, whose launches are hidden anyway */
 #define LEAST 1e-12 /* of a level and of seconds: a coarse clock may say 0 */
 
 /* ---- calibration ------------------------------------------------------------------ */
@@ -17,6 +19,7 @@ static mmt_status time_vector(const struct mmt_study_device *device, mmt_timer *
                               double a_times, double b_times, double *seconds,
                               mmt_error *err)
 {
+    const int batch = (int) fmax(1, fmin(BATCH, BATCH_ELEMENTS / (double) problem->n));
     mmt_plan *one;
     double runs[RUNS + 1];
     mmt_status status = mmt_scheme_plan(device, problem, &one, err);
@@ -24,14 +27,14 @@ static mmt_status time_vector(const struct mmt_study_device *device, mmt_timer *
         return status;
     for (int run = 0; run <= RUNS && status == MMT_OK; run++) {
         status = mmt_timer_start(timer, err);
-        for (int i = 0; i < BATCH && status == MMT_OK; i++)
+        for (int i = 0; i < batch && status == MMT_OK; i++)
             status = mmt_scheme_combine(one, a_times, arrays[0], b_times, arrays[1],
                                         arrays[2], mmt_timer_queue(timer), err);
         if (status == MMT_OK)
             status = mmt_timer_stop(timer, &runs[run], err);
     }
     if (status == MMT_OK)
-        *seconds = mmt_median_of(runs + 1, RUNS) / BATCH;
+        *seconds = mmt_median_of(runs + 1, RUNS) / batch;
     mmt_plan_free(one);
     return status;
 }
@@ -210,19 +213,23 @@ double mmt_vector_predict(const struct mmt_vector_costs *costs, int64_t inner,
 
 /* ---- on the device ----------------------------------------------------------------- */
 
-/* All lengths, or those that there is time for, which move to the front. */
+/* All lengths, or those that there is time for, and the shortest, to a few; they move to
+ * the front. */
 static mmt_status time_points(const struct mmt_study_device *device, mmt_timer *timer,
                               mmt_type type, const mmt_operand arrays[3],
                               struct mmt_vector_point *points, int *count, double until,
                               mmt_error *err)
 {
-    int order[MMT_VECTOR_POINTS], kept = 0;
+    int order[MMT_VECTOR_POINTS], done = 0, shortest = 0, kept = 0;
     mmt_study_spread(*count, order);
-    for (int i = 0; i < *count; i++) {
-        struct mmt_vector_point *point = &points[order[i]];
-        mmt_problem problem = mmt_axpby_problem(type, point->length);
-        if (i >= LEAST_POINTS && (mmt_study_now() > until || mmt_study_interrupted()))
+    for (; done < *count; done++) {
+        const bool over = mmt_study_now() > until || mmt_study_interrupted();
+        if (over && done >= LEAST_POINTS)
             break;
+        while (over && points[shortest].seconds > 0)
+            shortest++;
+        struct mmt_vector_point *point = &points[over ? shortest : order[done]];
+        mmt_problem problem = mmt_axpby_problem(type, point->length);
         mmt_status status =
             time_vector(device, timer, &problem, arrays, 1, 1, &point->seconds, err);
         if (status != MMT_OK)
@@ -241,7 +248,7 @@ static mmt_status time_points(const struct mmt_study_device *device, mmt_timer *
 static mmt_status time_saxpy(const struct mmt_study_device *device, mmt_timer *timer,
                              mmt_type type, const mmt_operand arrays[3],
                              const struct mmt_vector_point *points, int count,
-                             struct mmt_vector_costs *costs, mmt_error *err)
+                             double until, struct mmt_vector_costs *costs, mmt_error *err)
 {
     enum { STEP = 4 };
     const mmt_operand in_place[3] = { arrays[0], arrays[1], arrays[1] };
@@ -251,7 +258,7 @@ static mmt_status time_saxpy(const struct mmt_study_device *device, mmt_timer *t
     for (int i = count - 1; i >= 0; i -= STEP) {
         double many = ceil((double) points[i].length / costs->streams);
         bool dominant = many * costs->add > costs->kernel;
-        if (taken && !dominant)
+        if (taken && (!dominant || mmt_study_now() > until))
             break;
         mmt_problem saxpy = mmt_axpby_problem(type, points[i].length);
         mmt_status status = time_vector(device, timer, &saxpy, in_place, MMT_SCHEME_ALPHA,
@@ -320,15 +327,17 @@ mmt_status mmt_vector_calibrate(const struct mmt_study_options *options,
     mmt_operand arrays[3] = { { 0 } };
     size_t element = mmt_type_size(type), bytes = (size_t) most * element;
     int all = choose_lengths(most, points), count = all;
+    const double share = 0.7 * (until - mmt_study_now()); /* of additions */
     mmt_status status = MMT_OK;
 
     for (int i = 0; i < 3 && status == MMT_OK; i++)
         status = mmt_buffer_create(device->device, bytes, &arrays[i], err);
     if (status == MMT_OK)
-        status = time_points(device, timer, type, arrays, points, &count, until, err);
+        status = time_points(device, timer, type, arrays, points, &count,
+                             mmt_study_now() + share, err);
     if (status == MMT_OK) {
         int used = mmt_vector_fit(points, count, element, device->facts.cache, out);
-        status = time_saxpy(device, timer, type, arrays, points, used, out, err);
+        status = time_saxpy(device, timer, type, arrays, points, used, until, out, err);
         choose_length(points, count, out);
     }
     if (status == MMT_OK)

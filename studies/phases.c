@@ -102,8 +102,12 @@ static mmt_status run_once(mmt_device *device, const mmt_plan *plan,
     return status;
 }
 
+struct squares {
+    double total, marks;
+};
+
 static void add_phases(struct mmt_phases *sum, const struct mmt_phases *one,
-                       double *squares)
+                       struct squares *squares)
 {
     sum->allocate += one->allocate;
     sum->write += one->write;
@@ -111,11 +115,17 @@ static void add_phases(struct mmt_phases *sum, const struct mmt_phases *one,
     sum->read += one->read;
     sum->total += one->total;
     sum->marks += one->marks;
-    *squares += one->total * one->total;
+    squares->total += one->total * one->total;
+    squares->marks += one->marks * one->marks;
     sum->repetitions++;
 }
 
-static void average_phases(struct mmt_phases *sum, double squares)
+static double spread_of(double mean, double squares, double count)
+{
+    return count > 1 ? sqrt(fmax(0, squares / count - mean * mean)) / mean : NAN;
+}
+
+static void average_phases(struct mmt_phases *sum, const struct squares *squares)
 {
     double count = sum->repetitions;
     sum->allocate /= count;
@@ -124,10 +134,8 @@ static void average_phases(struct mmt_phases *sum, double squares)
     sum->read /= count;
     sum->total /= count;
     sum->marks /= count;
-    sum->spread =
-        sum->repetitions > 1
-            ? sqrt(fmax(0, squares / count - sum->total * sum->total)) / sum->total
-            : NAN;
+    sum->spread = spread_of(sum->total, squares->total, count);
+    sum->marks_spread = spread_of(sum->marks, squares->marks, count);
 }
 
 mmt_status mmt_phases_run(mmt_device *device, const mmt_plan *plan,
@@ -135,7 +143,7 @@ mmt_status mmt_phases_run(mmt_device *device, const mmt_plan *plan,
                           double seconds, struct mmt_phases *out, mmt_error *err)
 {
     struct mmt_phases one = { 0 };
-    double squares = 0;
+    struct squares squares = { 0 };
     mmt_timer *timer = mmt_timer_create(device, err);
     if (!timer)
         return MMT_ERROR_DEVICE;
@@ -150,9 +158,14 @@ mmt_status mmt_phases_run(mmt_device *device, const mmt_plan *plan,
         add_phases(out, &one, &squares);
     }
     if (status == MMT_OK)
-        average_phases(out, squares);
+        average_phases(out, &squares);
     mmt_timer_free(timer);
     return status;
+}
+
+double mmt_phases_noise(double spread, int repetitions)
+{
+    return 2 * spread / sqrt(repetitions);
 }
 
 const char *mmt_phases_doubt(const struct mmt_phases *phases)

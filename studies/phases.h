@@ -14,9 +14,10 @@
  * device's own marks too. */
 struct mmt_phases {
     double allocate, write, kernel, read;
-    double total;  /* from the first copy until C has been read: write, kernel and read */
-    double marks;  /* of the kernel, by the device */
-    double spread; /* standard deviation of the total over its mean; NAN for one run */
+    double total; /* from the first copy until C has been read: write, kernel and read */
+    double marks; /* of the kernel, by the device */
+    double spread, marks_spread; /* standard deviations of the total and of the marks over
+                                  * their means; NAN for one run */
     int repetitions;
 };
 
@@ -34,6 +35,10 @@ struct mmt_phases_data {
 mmt_status mmt_phases_run(mmt_device *device, const mmt_plan *plan,
                           const struct mmt_phases_data *data, int repetitions,
                           double seconds, struct mmt_phases *out, mmt_error *err);
+
+/* Two standard errors of the mean of runs with this spread, over the mean; NAN for one.
+ */
+double mmt_phases_noise(double spread, int repetitions);
 
 /* Why the kernel's time cannot be right on any device; "" where nothing is wrong. */
 const char *mmt_phases_doubt(const struct mmt_phases *phases);

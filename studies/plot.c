@@ -389,9 +389,11 @@ static void add_script(const struct mmt_table *table, const struct mmt_plot *plo
     }
     if (untitled) {
         begin_element("NaN", &curves);
-        mmt_study_text_add(&curves,
-                           " with points pt 6 ps 1.4 lw 1.5 lc rgb 'black' title "
-                           "'hollow marks: as printed in the paper'");
+        mmt_study_text_addf(&curves,
+                            " with points pt 6 ps 1.4 lw 1.5 lc rgb 'black' title "
+                            "'hollow marks: %s'",
+                            plot->printed_name ? plot->printed_name
+                                               : "as printed in the paper");
     }
     add_frame(table, plot, picture, text);
     mmt_study_text_addf(text, "%s%s\n", mmt_study_text_string(&data),

@@ -5,6 +5,7 @@
 #include "claims.h"
 #include "pyramid.h"
 
+enum { GROWS_FROM = 80 }; /* the paper's height */
 enum { BOTH_WRONG, ERROR, GROWTH, RANGE, CHOICE, TWICE, CLAIMS };
 
 static const struct mmt_claim claims[CLAIMS] = {
@@ -70,6 +71,11 @@ static void judge_model(struct mmt_table *table, const char *device,
                          "blocks of %" PRId64 " planes, N = %" PRId64
                          ": not both sides of N / 10 were measured",
                          f->width, f->n);
+    else if (f->highest < GROWS_FROM)
+        mmt_claims_leave(table, &claims[GROWTH], device,
+                         "heights to %" PRId64 " of blocks of %" PRId64
+                         " planes: the paper says it from h = %d on",
+                         f->highest, f->width, GROWS_FROM);
     else
         mmt_claims_add(table, &claims[GROWTH], device, f->gap_beyond > f->gap_within,
                        "%.1f %% at most below N / 10, %.1f %% from there to h = %" PRId64,

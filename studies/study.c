@@ -13,8 +13,8 @@
 #include "client.h"
 
 static const struct mmt_study *const studies[] = {
-    &mmt_study_ladder,     &mmt_study_addition, &mmt_study_cards,
-    &mmt_study_longvector, &mmt_study_pyramid,  &mmt_study_cg,
+    &mmt_study_ladder,  &mmt_study_addition, &mmt_study_cards,     &mmt_study_longvector,
+    &mmt_study_pyramid, &mmt_study_cg,       &mmt_study_crossover,
 };
 
 enum { NUM_STUDIES = sizeof studies / sizeof *studies };
@@ -131,6 +131,21 @@ void mmt_study_say_doubts(const struct mmt_study_options *options,
 double mmt_study_until(const struct mmt_study_options *options)
 {
     return options->seconds > 0 ? mmt_study_now() + options->seconds : INFINITY;
+}
+
+double mmt_study_crossing(const double *at, const double *first, const double *second,
+                          int count)
+{
+    double above = -1;
+    for (int i = count - 1; i >= 0; i--) {
+        double gap = log(first[i] / second[i]);
+        if (isnan(gap) || (gap > 0 && i == count - 1))
+            return NAN;
+        if (gap > 0)
+            return at[i] * pow(at[i + 1] / at[i], gap / (gap - above));
+        above = gap;
+    }
+    return 0;
 }
 
 void mmt_study_spread(int count, int *order)

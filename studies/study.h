@@ -69,7 +69,7 @@ struct mmt_study {
 };
 
 extern const struct mmt_study mmt_study_ladder, mmt_study_addition, mmt_study_cards,
-    mmt_study_longvector, mmt_study_pyramid, mmt_study_cg;
+    mmt_study_longvector, mmt_study_pyramid, mmt_study_cg, mmt_study_crossover;
 
 /* Does what a command line says, whose first word is `study` or the program; returns the
  * exit status. */
@@ -112,7 +112,8 @@ struct mmt_plot {
     int x, y, by[2];
     bool log_x, log_y;
     int printed; /* column of what a paper has of y, drawn as hollow marks; 0: none */
-    const char *x_name; /* of the axis; NULL: the column's */
+    const char *x_name;       /* of the axis; NULL: the column's */
+    const char *printed_name; /* of the hollow marks; NULL: as printed in the paper */
 };
 
 /* Whether there is a point to draw. */
@@ -144,6 +145,12 @@ void mmt_study_say_doubts(const struct mmt_study_options *options,
  * where
  * --seconds sets no limit. */
 double mmt_study_until(const struct mmt_study_options *options);
+
+/* From which of the ascending places on the first stays below the second, straight lines
+ * between them on logarithmic axes; 0 where it always does, NAN where it does not in the
+ * end. */
+double mmt_study_crossing(const double *at, const double *first, const double *second,
+                          int count);
 
 /* 0 ... count - 1 (at least 1) in an order whose beginnings are spread over all: the
  * last, the middle, those between, and so on. */

@@ -2,10 +2,11 @@
 #include "templates/gemm.h"
 
 enum { TILE, SHARED_LAYOUT, WORK, WORK_ALONG, UNROLL_K, NUM_KNOBS };
-enum { PLAIN, PAD, SWAP };
+enum { PLAIN, PAD, SWAP, PAD_BOTH, PAD_ALIGNED, SWIZZLE };
 enum { ROWS, COLUMNS };
 
-static const char *const layouts[] = { "plain", "pad", "swap" };
+static const char *const layouts[] = { "plain",    "pad",         "swap",
+                                       "pad_both", "pad_aligned", "swizzle" };
 static const char *const directions[] = { "rows", "columns" };
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
@@ -13,8 +14,8 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
                       16, 32),
     [SHARED_LAYOUT] = { "SHARED_LAYOUT",
                         "how the tile of op(B) evades bank conflicts",
-                        3,
-                        { PLAIN, PAD, SWAP },
+                        6,
+                        { PLAIN, PAD, SWAP, PAD_BOTH, PAD_ALIGNED, SWIZZLE },
                         layouts },
     [WORK] = MMT_KNOB("WORK", "elements of C per thread", 1, 2, 4, 8),
     [WORK_ALONG] = { "WORK_ALONG",
@@ -38,6 +39,7 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { [TILE] = 16, [SHARED_LAYOUT] = PLAIN, [WORK] = 1, [WORK_ALONG] = ROWS, [UNROLL_K] = 16 },
     { [TILE] = 8, [SHARED_LAYOUT] = SWAP, [WORK] = 1, [WORK_ALONG] = ROWS, [UNROLL_K] = 8 },
     { [TILE] = 32, [SHARED_LAYOUT] = PAD, [WORK] = 4, [WORK_ALONG] = COLUMNS, [UNROLL_K] = 8 },
+    { [TILE] = 32, [SHARED_LAYOUT] = PAD_ALIGNED, [WORK] = 4, [WORK_ALONG] = ROWS, [UNROLL_K] = 8 },
 };
 // clang-format on
 
@@ -58,9 +60,13 @@ static int64_t blocks(const int *v, const mmt_problem *problem)
 
 static size_t shared_bytes(const int *v, mmt_type type)
 {
-    const int line = v[TILE] + (v[SHARED_LAYOUT] == PAD);
+    const int vector = 16 / (int) mmt_type_size(type);
+    const int spare = v[SHARED_LAYOUT] == PAD           ? 1
+                      : v[SHARED_LAYOUT] == PAD_BOTH    ? 2
+                      : v[SHARED_LAYOUT] == PAD_ALIGNED ? vector
+                                                        : 0;
 
-    return 2 * (size_t) v[TILE] * line * mmt_type_size(type);
+    return (size_t) v[TILE] * (2 * v[TILE] + spare) * mmt_type_size(type);
 }
 
 static const char *tiled_check_device(const int *v, const struct mmt_variant *variant,

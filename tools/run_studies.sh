@@ -7,7 +7,8 @@
 #
 # Devices stand side by side where a study takes several: name one card through CUDA and through
 # OpenCL. FOLDER gets a folder for each study, with its tables (CSV), its curves (SVG) and what it
-# printed (TXT), and run.txt, which says what was run, how long it took and how it ended.
+# printed (TXT), and run.txt, which says what was run, how long it took and how it ended. Of an
+# NVIDIA card, and where nvdisasm is installed, a ladder has how its kernels load from shared memory.
 #
 # A study that has used up its share of SECONDS ends after the row that it is at, and what it
 # measured is kept; what one leaves of its share, the others get. `longvector` and `pyramid`
@@ -15,7 +16,7 @@
 # gets a hundredth of a study's share for each size and layout, and larger sizes are extended as
 # n^3, which the tables say. A study that fails is named at the end, and the others are done.
 #
-# Environment: LADDER, ADDITION, LONGVECTOR, PYRAMID, CG are sizes instead of the papers', and
+# Environment: LADDER, ADDITION, CROSSOVER, LONGVECTOR, PYRAMID, CG are sizes instead of the papers', and
 # LADDER_ZATOLOKIN and so on those of one paper's ladder; MEMORY, such as 84G, is what
 # ustyuzhanin's product near the limit of memory takes (none: it is left out);
 # STUDIES='ladder-* cards' does these alone, and adds to run.txt; KEEP=1 keeps each table as
@@ -27,6 +28,7 @@ if [ $# -lt 4 ] || ! [ "$3" -gt 0 ] 2>/dev/null; then
     exit 2
 fi
 program=$(realpath "$1") folder=$2 left=$3
+loads=$(realpath "$(dirname "$0")/shared_loads.py")
 cards=$(realpath "$(dirname "$0")/../profiles/papers")
 shift 3
 devices=("$@")
@@ -63,9 +65,12 @@ plan_ladder() {
 }
 
 plan_ladder zatolokin 8 36
-plan_ladder semenenko 16 99
+plan_ladder semenenko 16 144
 plan_ladder ustyuzhanin 10 25 "${MEMORY:+--memory $MEMORY}"
 plan addition 8 $((18 * ${#devices[@]})) "addition --device $list $(sizes "${ADDITION-}")"
+if [ -n "${CROSSOVER-}" ] || ldconfig -p 2>/dev/null | grep -q libopenblas; then
+    plan crossover 3 0 "crossover --device $list $(sizes "${CROSSOVER-}")"
+fi
 plan cards 1 0 "cards $cards/geforce-gtx-1060.json $cards/quadro-k5000.json"
 for device in "${devices[@]}"; do
     short=${device//:/-}
@@ -87,6 +92,15 @@ limits() {
     esac
 }
 
+# Of all kernels of a ladder, in its folder.
+count_loads() {
+    local ladder
+    [ -n "$architecture" ] && command -v nvdisasm >/dev/null || return 0
+    for ladder in "$1"/ladder-{zatolokin,semenenko,ustyuzhanin,gts250}.json; do
+        [ ! -f "$ladder" ] || "$loads" "$program" "$architecture" "$ladder" >"${ladder%.json}-loads.csv"
+    done
+}
+
 # Sets `state`.
 run_one() {
     local name=$1 seconds=$2 out=$folder/$1 code=0
@@ -103,6 +117,7 @@ run_one() {
     esac
     printf '%-24s %-12s %4d s   mmtune %s\n' "$name" "$state" $((SECONDS - began)) \
         "$(xargs <<<"${command//"$cards/"/}")" >>"$log"
+    [[ $4 != ladder* ]] || count_loads "$out"
     [ -n "${KEEP-}" ] || find "$out" -name "*.json" -delete
     [ -n "${KEEP-}" ] || ! command -v gnuplot >/dev/null || find "$out" -name "*.gp" -delete
     find "$out" -name "*.gp" -exec sed -i "s#^set output '$out/#set output '#" {} +
@@ -114,6 +129,7 @@ if [ ${#names[@]} = 0 ]; then
     echo "no study is like '${STUDIES-}'" >&2
     exit 2
 fi
+architecture=$("$program" devices | grep -o -m 1 'sm_[0-9a-z]*')
 {
     date -u '+%Y-%m-%d %H:%M UTC'
     "$program" devices

@@ -16,18 +16,29 @@
 #include "studies/phases.h"
 #include "studies/study.h"
 
-/* Tiles of 32 x 32 take 32 turns, or one. */
+/* Tiles of 32 x 32 take 32 turns, or one; a pad that keeps 16 bytes aligned, and reads of
+ * one element, a few. */
 static void check_banks(void)
 {
-    CHECK(mmt_bank_turns(MMT_TILE_PLAIN, 32, 4) == 32);
-    CHECK(mmt_bank_turns(MMT_TILE_PAD, 32, 4) == 1);
-    CHECK(mmt_bank_turns(MMT_TILE_SWAP, 32, 4) == 1);
-    CHECK(mmt_bank_turns(MMT_TILE_PLAIN, 32, 8) == 16); /* half a warp at a time */
-    CHECK(mmt_bank_turns(MMT_TILE_PAD, 32, 8) == 1);
-    CHECK(mmt_bank_turns(MMT_TILE_SWAP, 32, 8) == 1);
-    CHECK(mmt_bank_turns(MMT_TILE_PLAIN, 16, 4) == 8);
-    CHECK(mmt_bank_turns(MMT_TILE_PAD, 16, 4) == 1);
-    CHECK(mmt_bank_turns(MMT_TILE_PLAIN, 8, 4) == 2);
+    static const struct {
+        const char *layout;
+        int tile;
+        size_t element;
+        int turns;
+    } all[] = {
+        { "plain", 32, 4, 32 },      { "pad", 32, 4, 1 },
+        { "swap", 32, 4, 1 },        { "pad_both", 32, 4, 1 },
+        { "pad_aligned", 32, 4, 4 }, { "swizzle", 32, 4, 1 },
+        { "plain", 32, 8, 16 }, /* half a warp at a time */
+        { "pad", 32, 8, 1 },         { "swap", 32, 8, 1 },
+        { "pad_aligned", 32, 8, 2 }, { "swizzle", 32, 8, 1 },
+        { "plain", 16, 4, 8 },       { "pad", 16, 4, 1 },
+        { "swizzle", 16, 4, 1 },     { "plain", 8, 4, 2 },
+        { "swizzle", 8, 4, 1 },
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        CHECK_EQ_INT(mmt_bank_turns(all[i].layout, all[i].tile, all[i].element),
+                     all[i].turns);
 }
 
 /* The last decimal that is printed of a number: 0.01 of 1.53. */
@@ -226,11 +237,13 @@ static void check_claims(void)
     mmt_claims_add(&claims, &claim, "cuda:0", true, "%.1f times", 2.1);
     mmt_claims_add(&claims, &claim, "cuda:0", false, "%.1f times", 1.1);
     mmt_claims_leave(&claims, &claim, "", "no size is %d", 512);
-    CHECK_EQ_INT(claims.num_rows, 3);
-    for (int row = 0; row < 3; row++) {
-        static const char *const figures[] = { "2.1 times", "1.1 times", "" };
-        static const char *const verdicts[] = { "holds", "does not hold",
-                                                "not measured" };
+    mmt_claims_add(&claims, &claim, "cuda:0", MMT_WITHIN_NOISE, "%.1f times", 1.9);
+    CHECK_EQ_INT(claims.num_rows, 4);
+    for (int row = 0; row < 4; row++) {
+        static const char *const figures[] = { "2.1 times", "1.1 times", "",
+                                               "1.9 times" };
+        static const char *const verdicts[] = { "holds", "does not hold", "not measured",
+                                                "within the noise" };
         CHECK(!strcmp(mmt_table_cell(&claims, row, 3)->word, "2 times"));
         CHECK(!strcmp(mmt_table_cell(&claims, row, 5)->word, figures[row]));
         CHECK(!strcmp(mmt_table_cell(&claims, row, 6)->word, verdicts[row]));
@@ -238,6 +251,13 @@ static void check_claims(void)
                       row == 2 ? "no size is 512" : ""));
     }
     mmt_table_free(&claims);
+    CHECK_EQ_INT(mmt_claims_judge(1.1, 0.05, 1, INFINITY), MMT_HOLDS);
+    CHECK_EQ_INT(mmt_claims_judge(1.1, 0.2, 1, INFINITY), MMT_WITHIN_NOISE);
+    CHECK_EQ_INT(mmt_claims_judge(0.9, 0.2, 1, INFINITY), MMT_WITHIN_NOISE);
+    CHECK_EQ_INT(mmt_claims_judge(0.9, 0.05, 1, INFINITY), MMT_FAILS);
+    CHECK_EQ_INT(mmt_claims_judge(2.4, 0.1, 1.6, 2.4), MMT_WITHIN_NOISE);
+    CHECK_EQ_INT(mmt_claims_judge(2, 0.1, 1.6, 2.4), MMT_HOLDS);
+    CHECK_EQ_INT(mmt_claims_judge(2, NAN, 2, 2), MMT_HOLDS); /* no known noise */
 }
 
 /* ---- longvector: a made-up device, whose times are known --------------------------- */

@@ -15,13 +15,18 @@
 //
 // SHARED_LAYOUT says how the tile of op(B) lies in shared memory. Neighbouring threads
 // differ in the column, and read it together:
-//   plain  [column][k]: elements TILE apart. In 32 banks of 4 bytes, TILE 32 brings all of
-//          a warp's elements into one bank, when they are read, and when a tile that
-//          comes along rows of B is stored
-//   pad    the same with a spare element after each TILE: elements TILE + 1 apart
-//   swap   [k][column], the indices exchanged: neighbouring elements
+//   plain        [column][k]: elements TILE apart. In 32 banks of 4 bytes, TILE 32 brings all
+//                of a warp's elements into one bank, when they are read, and when a tile that
+//                comes along rows of B is stored
+//   pad          the same with a spare element after each TILE: elements TILE + 1 apart
+//   pad_aligned  with 16 spare bytes, which leave loads of 16 bytes aligned: eight threads
+//                of these find all banks; loads of one element of 4 bytes meet by fours
+//   swizzle      [column][k] without spare bytes: the elements of a column change places,
+//                by an exclusive or with the column
+//   swap         [k][column], the indices exchanged: neighbouring elements
 // The tile of op(A) lies as [row][k], where the threads of one row read the same element;
-// pad gives it the spare element too.
+//   pad_both     is pad with a spare element there too, which no bank asks for: it leaves
+//                rows of op(A) unaligned, and takes their loads of 16 bytes
 //
 // Launch: block (TILE, TILE/WORK) where WORK_ALONG is rows, (TILE/WORK, TILE) where it is
 // columns; grid (ceil(m/TILE) * ceil(n/TILE), 1, batch).
@@ -30,7 +35,7 @@
 #define TILE 16           // rows and columns of C per block, and depth of one pass
 #endif
 #ifndef SHARED_LAYOUT
-#define SHARED_LAYOUT 1   // 0 plain, 1 pad, 2 swap
+#define SHARED_LAYOUT 1   // 0 plain, 1 pad, 2 swap, 3 pad_both, 4 pad_aligned, 5 swizzle
 #endif
 #ifndef WORK
 #define WORK 4            // elements of C per thread
@@ -48,13 +53,19 @@
 #define TRANS_B 0         // 1: B is stored n x k
 #endif
 
-#define LAYOUT_PAD   1
-#define LAYOUT_SWAP  2
-#define ALONG_ROWS   (WORK_ALONG == 0)
+#define LAYOUT_PAD         1
+#define LAYOUT_SWAP        2
+#define LAYOUT_PAD_BOTH    3
+#define LAYOUT_PAD_ALIGNED 4
+#define LAYOUT_SWIZZLE     5
+#define ALONG_ROWS         (WORK_ALONG == 0)
 
 #define THREADS_X    (ALONG_ROWS ? TILE : TILE / WORK)
 #define THREADS_Y    (ALONG_ROWS ? TILE / WORK : TILE)
-#define LINE         (TILE + (SHARED_LAYOUT == LAYOUT_PAD))
+#define VECTOR       (16 / (int) sizeof(real)) // elements of the widest load
+#define LINE_A       (TILE + (SHARED_LAYOUT == LAYOUT_PAD_BOTH))
+#define LINE_B       (TILE + (SHARED_LAYOUT == LAYOUT_PAD || SHARED_LAYOUT == LAYOUT_PAD_BOTH) \
+                      + (SHARED_LAYOUT == LAYOUT_PAD_ALIGNED ? VECTOR : 0))
 
 // Where a thread's w-th element stands in a tile.
 #define TILE_ROW(w)    (THREAD_Y + (ALONG_ROWS ? (w) * (TILE / WORK) : 0))
@@ -63,6 +74,8 @@
 // The element of step p and column j of the tile of op(B).
 #if SHARED_LAYOUT == LAYOUT_SWAP
 #define B_AT(tile, p, j) tile[p][j]
+#elif SHARED_LAYOUT == LAYOUT_SWIZZLE
+#define B_AT(tile, p, j) tile[j][(p) ^ (j)]
 #else
 #define B_AT(tile, p, j) tile[j][p]
 #endif
@@ -73,8 +86,8 @@
 #if TILE % UNROLL_K
 #error "UNROLL_K must divide TILE"
 #endif
-#if SHARED_LAYOUT < 0 || SHARED_LAYOUT > 2
-#error "SHARED_LAYOUT must be 0 (plain), 1 (pad) or 2 (swap)"
+#if SHARED_LAYOUT < 0 || SHARED_LAYOUT > 5
+#error "SHARED_LAYOUT must be 0 (plain), 1 (pad), 2 (swap), 3 (pad_both), 4 (pad_aligned) or 5 (swizzle)"
 #endif
 #if WORK_ALONG < 0 || WORK_ALONG > 1
 #error "WORK_ALONG must be 0 (rows) or 1 (columns)"
@@ -87,7 +100,7 @@ DEVICE_FN real entry(const GLOBAL real *x, int ld, int i, int j, int rows, int c
 }
 
 // Copy the tile of op(A) whose first element is *a: `rows` and `depth` are left there.
-DEVICE_FN void load_a(SHARED_PTR real (*tile)[LINE], const GLOBAL real *a, int lda,
+DEVICE_FN void load_a(SHARED_PTR real (*tile)[LINE_A], const GLOBAL real *a, int lda,
                       int rows, int depth)
 {
     UNROLL
@@ -101,7 +114,7 @@ DEVICE_FN void load_a(SHARED_PTR real (*tile)[LINE], const GLOBAL real *a, int l
 }
 
 // The same for op(B), with `depth` and `columns`.
-DEVICE_FN void load_b(SHARED_PTR real (*tile)[LINE], const GLOBAL real *b, int ldb,
+DEVICE_FN void load_b(SHARED_PTR real (*tile)[LINE_B], const GLOBAL real *b, int ldb,
                       int depth, int columns)
 {
     UNROLL
@@ -115,8 +128,8 @@ DEVICE_FN void load_b(SHARED_PTR real (*tile)[LINE], const GLOBAL real *b, int l
 }
 
 // Add the product of the two tiles to the thread's sums.
-DEVICE_FN void multiply(real *sum, SHARED_PTR real (*tile_a)[LINE],
-                        SHARED_PTR real (*tile_b)[LINE])
+DEVICE_FN void multiply(real *sum, SHARED_PTR real (*tile_a)[LINE_A],
+                        SHARED_PTR real (*tile_b)[LINE_B])
 {
     NO_UNROLL
     for (int start = 0; start < TILE; start += UNROLL_K) {
@@ -143,8 +156,8 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
               const GLOBAL real *RESTRICT b, wide b_start, int ldb, wide b_stride,
               GLOBAL real *RESTRICT c, wide c_start, int ldc, wide c_stride)
 {
-    SHARED real tile_a[TILE][LINE];
-    SHARED real tile_b[TILE][LINE];
+    SHARED real tile_a[TILE][LINE_A];
+    SHARED real tile_b[TILE][LINE_B];
     real sum[WORK] = { 0 };
 
     // Blocks walk along the rows of C.

@@ -174,7 +174,7 @@ def entries():
                      "32", within(KNOBS, TILE=value))
     for name, value, shown in (("word", "pda", '"pda"'), ("word_number", 1, "1")):
         change_entry("knob_" + name, which + f"knobs.SHARED_LAYOUT is {shown}; it must be one "
-                     "of plain, pad, swap", within(KNOBS, SHARED_LAYOUT=value))
+                     "of plain, pad, swap, pad_both, pad_aligned, swizzle", within(KNOBS, SHARED_LAYOUT=value))
     change_entry("knobs_list", which + "knobs is an array; it must be an object",
                  within(ENTRY, knobs=[]))
     change_entry("hash_long", which + "template_hash is 33 bytes long; it must be at most 32",

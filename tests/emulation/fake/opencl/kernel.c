@@ -95,7 +95,10 @@ bool meaning_read(const char *text, const char *entry, struct meaning *out)
     snprintf(out->entry, sizeof out->entry, "%s", entry);
     if (!at)
         return false;
-    for (at += strlen(head); *at && at[-1] != ')' && out->count < MOST_PARAMETERS; at++)
+    at += strlen(head);
+    if (!strncmp(at, "\n#if BY_TMA", 11)) /* which no OpenCL has */
+        at = strstr(at, "#endif");
+    for (; *at && at[-1] != ')' && out->count < MOST_PARAMETERS; at++)
         if (*at == ',' || *at == ')')
             add_parameter(out, at);
     out->text = strdup(text);
