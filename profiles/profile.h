@@ -160,6 +160,7 @@ struct mmt_published {
     char knobs[128]; /* the nearest configuration of ours, as text: "tiled …" */
     double seconds;
     bool suspect;
+    bool copying;   /* the time includes copying; else the paper does not say */
     char where[64]; /* the paper's table, "Table 1.4" */
     char note[512]; /* why it is suspect, and what else a reader must know, or "" */
 };

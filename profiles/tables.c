@@ -347,6 +347,7 @@ const struct mmt_field mmt_fields_published[] = {
     ROW(POSITIVE, "time_us", seconds, MICRO),
     ROW(STRING, "where", where),
     ROW(BOOL, "suspect", suspect),
+    ROW(BOOL, "with_copying", copying, MAY_LACK),
     ROW(STRING, "note", note),
     { 0 },
 };

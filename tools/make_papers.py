@@ -52,7 +52,8 @@ def published(record):
     kernel, configuration = (text.format(**words) for text in KERNELS[record["algorithm"]])
     return {"problem": problem(record), "kernel": kernel, "configuration": configuration,
             "time_us": record["seconds"] * 1e6, "where": record["source"]["where"],
-            "suspect": "suspect" in record["note"], "note": note(record)}
+            "suspect": "suspect" in record["note"],
+            **({"with_copying": True} if record["includes_transfers"] else {}), "note": note(record)}
 
 
 def profile(device, records):

@@ -37,10 +37,10 @@ def told(*words):
 # ---- the two cards of a paper -------------------------------------------------------------------
 
 LINES = """\
-K5000 (B) is 5.37 times as fast as GTX 1060 (A), the geometric mean of 3 problems of f32.
-From 4.4 times as fast (f32 nn 2048x2048x2048) to 7.99 times (f32 nn 512x512x512).
+K5000 (B) is 4.4 times as fast as GTX 1060 (A), the geometric mean of 2 problems of f32.
+From 4.4 times as fast (f32 nn 2048x2048x2048) to 4.4 times (f32 nn 1024x1024x1024).
 By SHARED_LAYOUT, GTX 1060 prefers swap (index swap) on 3 of 3, K5000 pad (extra column) on 3 of 3.
-The other's choice takes 1.94 times as long on GTX 1060 (3 of 3), 2.49 times on K5000 (3 of 3).
+The other's choice takes 1.93 times as long on GTX 1060 (2 of 3), 2.25 times on K5000 (2 of 3).
 In doubt: 1 of 3 rest on suspect figures (*), 0 are within the noise, 3 have no known noise.
 """
 
@@ -141,6 +141,47 @@ def test_large(slow):
         check(f"gemm {problem['type']} {trans} {shape}" in whole, f"--all has {problem}")
 
 
+def test_covers():
+    """Nothing is said of a time with copying beside a kernel's alone."""
+    said = run([GTX, H200, "--common"], 0, "GTX 1060 (A) and H200 (B) have 6 problems in common, and nothing to compare.",
+               "One's times include copying, or may; the other's are of the kernel alone.",
+               "6 problems in both left out", quiet=["times as fast"])
+    facts = " ".join(said.split())
+    check("size 132 multiprocessors, 1.98 GHz; memory 139.8 GiB, 4272 GB/s measured; at most f32 178" in facts,
+          f"facts in the text:\n{said}")
+    check(told(GTX, H200)["left_out_for_copying"] == 6, "--json counts them")
+
+
+def test_rates():
+    """Shares of the roofline, and what rooflines expect of the ratio."""
+    said = run([H100, H200, "--common"], 0)
+    found = re.search(r"^  f32 nn 1x4096x4096 +1374 +92 % +memory +1861 +87 % +memory +1.35 +1.43$", said, re.M)
+    check(found, f"GFLOP/s of both:\n{said}")
+    check(re.search(r"^  f32 nn 8192x8192x8192 .* peak .* peak +0.908 +1$", said, re.M), "bound by the peak")
+
+
+def test_many():
+    """Means of each pair of cards, and what one configuration reaches on all."""
+    said = run([GTX, QUADRO, H100, H200], 0, "A: NVIDIA GeForce GTX 1060 6 GB", "No configuration was timed on all cards")
+    rows = re.findall(r"^  ([A-D]) +(.*)$", said, re.M)
+    check([re.split(r" {2,}", row) for _, row in rows] ==
+          [["1", "0.227 (2)", "-", "-"], ["4.4 (2)", "1", "-", "-"], ["-", "-", "1", "0.963 (27)"],
+           ["-", "-", "1.04 (27)", "1"]], f"the matrix:\n{said}")
+    third = copy.deepcopy(load(QUADRO))
+    third["device"]["name"] = "NVIDIA Third"
+    for figure in third["published"]:
+        figure["time_us"] *= 2 if figure["kernel"] == "index swap" else 1
+    said = run([GTX, QUADRO, save(folder, "third.json", third)], 0)
+    times = {(path, f["kernel"], f["problem"]["n"]): f["time_us"] for path, profile in enumerate(
+        (load(GTX), load(QUADRO), third)) for f in profile["published"] if f["problem"]["type"] == "f32"}
+    for kernel in ("index swap", "extra column", "shared"):
+        each = []
+        for n in (512, 1024, 2048):
+            best = [min(t for (p, _, m), t in times.items() if (p, m) == (path, n)) for path in range(3)]
+            each.append(3 / sum(times[path, kernel, n] / best[path] for path in range(3)))
+        check(re.search(rf"^ +{sum(each) / 3:.3g} +3  {kernel}$", said, re.M), f"{kernel}: {each}\n{said}")
+
+
 def test_cards():
     said = run([H100, H200], 0, "Neither card timed the other's choice", "370 problems only in B")
     check(re.search(r"^By \w+, H100 80GB HBM3 prefers \S+ on \d+ of \d+, H200 \S+ on \d+ of \d+\.$", said, re.M),
@@ -194,7 +235,7 @@ def test_manual():
         said, compared = None, 0
         for kind, text in blocks:
             if kind == "sh":
-                words = shlex.split(text)
+                words = shlex.split(text.replace("\\\n", " "))
                 diff = text.startswith("mmtune diff profiles/")
                 words = words[2:words.index("--html") if "--html" in words else None]
                 said = run(words, 0) if diff else None
@@ -209,7 +250,7 @@ def test_manual():
 def test_bad(slow):
     run([OWN], 2, "1 file is named")
     run([], 2, "0 files are named")
-    run([OWN, GTX, QUADRO], 2, "one word too many")
+    run([OWN, GTX, QUADRO, "--html", "page.html"], 2, "are for two profiles; 3 are named")
     run([OWN, BAD + "/truncated.json"], 1, "truncated.json")
     run([OWN, "/nowhere/p.json"], 1, "cannot open '/nowhere/p.json': No such file")
     run([OWN, ROOT + "/profiles/schema.json"], 1, "it is no profile")
@@ -268,7 +309,7 @@ def test_page(slow):
     heat = next(each for each in root.iter("table") if each.get("class") == "heat")
     check(["".join(row.itertext()) for row in heat.iter("tr")] ==
           ["shapef32 nn", "512x512x5127.99 *", "1024x1024x10244.4", "2048x2048x20484.4"], "types and shapes")
-    check("1.94 times (3 of 3)" in text and "2.49 times (3 of 3)" in text, "what the other's value costs")
+    check("1.94 times (3)" in text and "2.49 times (3)" in text, "what the other's value costs")
     check("architecture" in text and "sm_61" in text and "sm_30" in text, "facts of both cards")
 
     root, text = page_of(slow, H200)
@@ -285,6 +326,9 @@ test_rows()
 test_filters()
 slow_profile = slower()
 test_large(slow_profile)
+test_covers()
+test_rates()
+test_many()
 test_cards()
 test_gaps(slow_profile)
 test_bad(slow_profile)

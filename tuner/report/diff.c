@@ -152,6 +152,18 @@ static struct mmt_both compare_groups(const struct mmt_diff *diff, struct mmt_gr
     return both;
 }
 
+/* A time with copying says nothing beside a kernel's alone; a paper that does not say is
+ * taken to have copied, as papers do. */
+static void add_both(struct mmt_diff *diff, struct mmt_group a, struct mmt_group b)
+{
+    const struct mmt_both both = compare_groups(diff, a, b);
+    if ((both.best[0]->covers == MMT_COVERS_KERNEL) ==
+        (both.best[1]->covers == MMT_COVERS_KERNEL))
+        diff->both[diff->num_both++] = both;
+    else
+        diff->num_apart++;
+}
+
 static void add_only(struct mmt_diff *diff, int side, struct mmt_group group)
 {
     diff->only[side][diff->num_only[side]++] = group;
@@ -171,7 +183,7 @@ static void merge_groups(struct mmt_diff *diff, bool common)
                         ? -1
                         : mmt_problem_order(group[0].row->problem, group[1].row->problem);
         if (order == 0)
-            diff->both[diff->num_both++] = compare_groups(diff, group[0], group[1]);
+            add_both(diff, group[0], group[1]);
         else if (!common)
             add_only(diff, order > 0, group[order > 0]);
         at[0] += order <= 0 ? group[0].count : 0;

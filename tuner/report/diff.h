@@ -44,7 +44,7 @@ struct mmt_diff_filter {
 struct mmt_diff {
     struct mmt_rows rows[2];
     struct mmt_both *both;
-    size_t num_both;
+    size_t num_both, num_apart;     /* also: one side's times include copying, or may */
     const struct mmt_both **ranked; /* the same: the greatest ratio of the best times
                                      * first, ties behind all others */
     struct mmt_group *only[2];      /* problems that one side alone has */
@@ -106,7 +106,8 @@ struct mmt_cost {
     size_t count, of; /* on how many it is known; how many have another choice */
 };
 
-/* Of the other side's best kernel, where that is another one. */
+/* Of the other side's best kernel, where that is another one; without suspect figures
+ * where there are others. */
 struct mmt_cost mmt_diff_cost(const struct mmt_diff *diff, int side);
 
 /* A knob, or "template": what each side's best kernels have, over the problems where both
@@ -115,10 +116,11 @@ struct mmt_knob_sum {
     const char *name;
     size_t problems, differ; /* how many; on how many of them the two want different */
     struct {
-        char value[32]; /* the most frequent */
+        char value[32]; /* the most frequent, beyond the noise where that is known;
+                         * "either" where it is nowhere */
         size_t count;
-        struct mmt_cost wrong; /* the fastest that was timed with the other's value, over
-                                * the fastest of all, where the two differ */
+        struct mmt_cost wrong; /* times with the other's value over those with the own, of
+                                * `count` pairs that differ in this knob alone */
     } side[2];
 };
 enum { MMT_MAX_KNOB_SUMS = 96 };
@@ -180,6 +182,19 @@ struct mmt_table mmt_diff_list_problems(const struct mmt_diff *diff, size_t most
                                         bool page);
 struct mmt_table mmt_diff_list_knobs(const struct mmt_diff *diff, size_t most, bool page);
 
+/* GFLOP/s of the best kernels, their share of what the roofline allows and what bounds
+ * them there, and what both rooflines expect of the ratio; no rows where neither card's
+ * roofline is known. */
+struct mmt_table mmt_diff_list_rates(const struct mmt_diff *diff, size_t most);
+
+/* Adds what a profile knows of its card: "132 multiprocessors, 1.98 GHz". */
+struct mmt_fact {
+    const char *name;
+    void (*add)(const struct mmt_profile *profile, struct mmt_text *text);
+};
+extern const struct mmt_fact mmt_diff_facts[];
+extern const size_t mmt_diff_num_facts;
+
 /* "* A, Table 1.4, shared: …": adds why a row is suspect, and returns whether it says
  * what no row before it does. */
 bool mmt_diff_add_note(const struct mmt_diff *diff, int side, size_t row,
@@ -198,6 +213,16 @@ void mmt_diff_add_command(const struct mmt_diff_view *view, int side,
 
 void mmt_diff_print(const struct mmt_diff_view *view);
 void mmt_diff_print_json(const struct mmt_diff_view *view);
+
+/* Three and more profiles: a matrix of means, and of each configuration that all of them
+ * timed Pennycook's portability. */
+enum { MMT_MANY_CARDS = 16 };
+struct mmt_many {
+    struct mmt_profile *profile[MMT_MANY_CARDS];
+    int count;
+    struct mmt_diff_filter filter;
+};
+mmt_status mmt_diff_print_many(const struct mmt_many *many, mmt_error *err);
 
 /* Adds one page of HTML that is well-formed XML too, needs no network and runs no script.
  */

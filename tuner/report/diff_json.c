@@ -117,7 +117,7 @@ static json_t *knob_side_json(const struct mmt_knob_sum *sum, int side)
     const struct mmt_cost *wrong = &sum->side[side].wrong;
     return json_pack("{s:s, s:I, s:o, s:I}", "prefers", sum->side[side].value, "on",
                      (json_int_t) sum->side[side].count, "wrong_value_costs",
-                     wrong->count ? json_real(wrong->ratio) : json_null(), "known_on",
+                     wrong->count ? json_real(wrong->ratio) : json_null(), "pairs",
                      (json_int_t) wrong->count);
 }
 
@@ -169,6 +169,8 @@ void mmt_diff_print_json(const struct mmt_diff_view *view)
                   mmt_card_json(diff->rows[1].profile), "total", sum_json(&total),
                   "by_type", types_json(diff), "knobs", knobs_json(diff));
     json_object_set_new(whole, "problems", problems);
+    json_object_set_new(whole, "left_out_for_copying",
+                        json_integer((json_int_t) diff->num_apart));
     json_object_set_new(whole, "ranges", ranges_json(diff));
     json_object_set_new(whole, "only_in_a", only_json(diff, 0));
     json_object_set_new(whole, "only_in_b", only_json(diff, 1));

@@ -137,6 +137,7 @@ enum calling { BOTH, NAMES, LETTERS, NUM_CALLINGS };
 struct story {
     const struct mmt_diff *diff;
     struct mmt_sum total;
+    double ratio; /* of the two times: the mean without what is suspect, or of all */
     int winner;
     struct mmt_diff_names names;
     enum calling calling;
@@ -166,14 +167,17 @@ static void add_types(const struct mmt_diff *diff, struct mmt_text *text)
         mmt_text_addf(text, "%zu types", num);
 }
 
+/* Without what is suspect, where anything is left. */
 static void say_speed(const struct story *story, struct mmt_text *text)
 {
-    const double ratio = story->total.ratio;
+    const struct mmt_sum *total = &story->total;
+    const size_t problems = total->problems - (total->sure > 0 ? total->suspect : 0);
+    const double ratio = story->ratio;
     add_card(story, story->winner, text);
     mmt_text_addf(text, " is %.3g times as fast as ", fmax(ratio, 1 / ratio));
     add_card(story, !story->winner, text);
-    mmt_text_addf(text, ", the geometric mean of %zu problem%s of ",
-                  story->total.problems, story->total.problems == 1 ? "" : "s");
+    mmt_text_addf(text, ", the geometric mean of %zu problem%s of ", problems,
+                  problems == 1 ? "" : "s");
     add_types(story->diff, text);
     mmt_text_add(text, ".");
 }
@@ -185,12 +189,14 @@ static double speed_of_winner(const struct story *story, const struct mmt_both *
 
 static void say_range(const struct story *story, struct mmt_text *text)
 {
-    const struct mmt_both *least = story->diff->both, *most = least;
+    const struct mmt_both *least = NULL, *most = NULL;
     for (size_t i = 0; i < story->diff->num_both; i++) {
         const struct mmt_both *both = &story->diff->both[i];
-        if (speed_of_winner(story, both) < speed_of_winner(story, least))
+        if (story->total.sure > 0 && (both->suspect[0] || both->suspect[1]))
+            continue;
+        if (!least || speed_of_winner(story, both) < speed_of_winner(story, least))
             least = both;
-        if (speed_of_winner(story, both) > speed_of_winner(story, most))
+        if (!most || speed_of_winner(story, both) > speed_of_winner(story, most))
             most = both;
     }
     mmt_text_addf(text, "From %.3g times as fast (", speed_of_winner(story, least));
@@ -285,7 +291,15 @@ static void say_nothing(const struct story *story, struct mmt_text line[MMT_DIFF
     add_card(story, 0, &line[0]);
     mmt_text_add(&line[0], " and ");
     add_card(story, 1, &line[0]);
-    mmt_text_add(&line[0], " have no problem in common: there is nothing to compare.");
+    if (story->diff->num_apart) {
+        mmt_text_addf(&line[0], " have %zu problem%s in common, and nothing to compare.",
+                      story->diff->num_apart, story->diff->num_apart == 1 ? "" : "s");
+        mmt_text_add(&line[2], "One's times include copying, or may; the other's are of "
+                               "the kernel alone.");
+    } else {
+        mmt_text_add(&line[0],
+                     " have no problem in common: there is nothing to compare.");
+    }
     mmt_text_addf(&line[1], "A alone has %zu problem%s, B alone %zu.",
                   story->diff->num_only[0], story->diff->num_only[0] == 1 ? "" : "s",
                   story->diff->num_only[1]);
@@ -305,7 +319,8 @@ void mmt_diff_say(const struct mmt_diff *diff, struct mmt_text line[MMT_DIFF_LIN
         say_speed, say_range, say_preference, say_cost, say_doubt
     };
     struct story story = { .diff = diff, .total = mmt_diff_total(diff) };
-    story.winner = story.total.ratio >= 1;
+    story.ratio = story.total.sure > 0 ? story.total.sure : story.total.ratio;
+    story.winner = story.ratio >= 1;
     story.names = mmt_diff_names(diff);
     for (int i = 0; i < MMT_DIFF_LINES; i++)
         line[i] = (struct mmt_text){ 0 };

@@ -38,83 +38,16 @@ static void add_table(struct mmt_text *page, struct mmt_table *table)
 
 /* ---- facts ------------------------------------------------------------------------- */
 
-/* A fact of a profile as text; nothing where it is not known. */
-struct fact {
-    const char *name;
-    void (*add)(const struct mmt_profile *profile, struct mmt_text *text);
-};
-
-static void add_name(const struct mmt_profile *profile, struct mmt_text *text)
-{
-    mmt_add_card(profile, text);
-}
-
-static void add_architecture(const struct mmt_profile *profile, struct mmt_text *text)
-{
-    mmt_text_add(text, profile->caps.architecture);
-}
-
-static void add_driver(const struct mmt_profile *profile, struct mmt_text *text)
-{
-    mmt_text_add(text, profile->caps.driver);
-}
-
-static void add_compiler(const struct mmt_profile *profile, struct mmt_text *text)
-{
-    mmt_text_add(text, profile->caps.compiler);
-}
-
-static void add_size(const struct mmt_profile *profile, struct mmt_text *text)
-{
-    if (profile->caps.sms)
-        mmt_text_addf(text, "%u %s, %.2f GHz", profile->caps.sms,
-                      profile->caps.kind == MMT_CPU ? "cores" : "multiprocessors",
-                      profile->caps.clock_khz / 1e6);
-}
-
-static void add_memory(const struct mmt_profile *profile, struct mmt_text *text)
-{
-    if (profile->caps.memory)
-        mmt_text_addf(text, "%.1f GiB", (double) profile->caps.memory / (1 << 30));
-    if (profile->roofline.bandwidth > 0)
-        mmt_text_addf(text, ", %.0f GB/s measured", profile->roofline.bandwidth / 1e9);
-}
-
-static void add_peaks(const struct mmt_profile *profile, struct mmt_text *text)
-{
-    char rate[32];
-    for (int type = 0; type < MMT_NUM_TYPES; type++)
-        if (profile->roofline.peak_flops[type] > 0)
-            mmt_text_addf(text, "%s%s %s", text->length ? ", " : "",
-                          mmt_type_name((mmt_type) type),
-                          mmt_print_rate(profile->roofline.peak_flops[type],
-                                         (mmt_type) type, rate));
-}
-
-static void add_made(const struct mmt_profile *profile, struct mmt_text *text)
-{
-    if (*profile->citation)
-        mmt_text_add(text, profile->citation);
-    else
-        mmt_text_addf(text, "mmtune %s, %s", profile->made.version, profile->made.date);
-}
-
 static void add_facts(struct mmt_text *page, const struct mmt_diff *diff)
 {
-    static const struct fact facts[] = {
-        { "card", add_name },     { "architecture", add_architecture },
-        { "driver", add_driver }, { "compiler", add_compiler },
-        { "size", add_size },     { "memory", add_memory },
-        { "at most", add_peaks }, { "made by", add_made },
-    };
     struct mmt_table table = mmt_table_of("", "\tA\tB");
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+    for (size_t i = 0; i < mmt_diff_num_facts; i++) {
         struct mmt_text told[2] = { { 0 }, { 0 } };
         for (int side = 0; side < 2; side++)
-            facts[i].add(diff->rows[side].profile, &told[side]);
+            mmt_diff_facts[i].add(diff->rows[side].profile, &told[side]);
         if (told[0].length || told[1].length)
             mmt_table_add(&table,
-                          (struct mmt_cell[]){ MMT_WORD(facts[i].name),
+                          (struct mmt_cell[]){ MMT_WORD(mmt_diff_facts[i].name),
                                                MMT_WORD(mmt_text_string(&told[0])),
                                                MMT_WORD(mmt_text_string(&told[1])) });
         mmt_text_finish(&told[0]);
@@ -236,12 +169,17 @@ static void add_pictures(struct mmt_text *page, const struct mmt_diff *diff)
     mmt_page_add_heat(page, diff);
     mmt_html_add_element(page, "h2", "Knobs and problems");
     mmt_html_add_element(page, "p class=\"note\"",
-                         "What a value costs: the fastest that was timed with it, over "
-                         "the fastest of all.");
+                         "What a value costs: times with it over times with the own, "
+                         "of kernels that differ in it alone.");
     struct mmt_table knobs = mmt_diff_list_knobs(diff, SIZE_MAX, true),
+                     rates = mmt_diff_list_rates(diff, SIZE_MAX),
                      problems = mmt_diff_list_problems(diff, SIZE_MAX, true);
     add_table(page, &knobs);
     add_table(page, &problems);
+    if (rates.num_rows)
+        add_table(page, &rates);
+    else
+        mmt_table_free(&rates);
 }
 
 void mmt_diff_add_page(const struct mmt_diff_view *view, struct mmt_text *page)

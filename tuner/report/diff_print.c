@@ -8,7 +8,13 @@
 #include "tuner/report/diff.h"
 
 /* What is printed without --all. */
-enum { MOST_PROBLEMS = 20, MOST_KNOBS = 12, MOST_KERNELS = 40, MOST_COMMANDS = 4 };
+enum {
+    MOST_PROBLEMS = 20,
+    MOST_RATES = 10,
+    MOST_KNOBS = 12,
+    MOST_KERNELS = 40,
+    MOST_COMMANDS = 4
+};
 
 /* Frees the table, of which there are `all` rows. */
 static void add_table(struct mmt_table *table, size_t all, struct mmt_text *out)
@@ -48,6 +54,18 @@ static void add_cards(const struct mmt_diff *diff, struct mmt_text *out)
         mmt_print_wrapped(profile->citation, 3, 0, MMT_DIFF_WIDTH, out);
         if (!*profile->citation)
             out->data[--out->length] = '\0';
+        struct mmt_text facts = { 0 };
+        for (size_t i = 1; i < mmt_diff_num_facts && !*profile->citation; i++) {
+            struct mmt_text fact = { 0 };
+            mmt_diff_facts[i].add(profile, &fact);
+            if (fact.length)
+                mmt_text_addf(&facts, "%s%s %s", facts.length ? "; " : "",
+                              mmt_diff_facts[i].name, mmt_text_string(&fact));
+            mmt_text_finish(&fact);
+        }
+        if (facts.length)
+            mmt_print_wrapped(mmt_text_string(&facts), 3, 0, MMT_DIFF_WIDTH, out);
+        mmt_text_finish(&facts);
         mmt_text_finish(&card);
     }
 }
@@ -91,6 +109,11 @@ static void add_problems(const struct mmt_diff *diff, bool all, struct mmt_text 
     struct mmt_table table =
         mmt_diff_list_problems(diff, all ? SIZE_MAX : MOST_PROBLEMS, false);
     add_table(&table, diff->num_both, out);
+    table = mmt_diff_list_rates(diff, all ? SIZE_MAX : MOST_RATES);
+    if (table.num_rows)
+        add_table(&table, 0, out);
+    else
+        mmt_table_free(&table);
 }
 
 static void add_knobs(const struct mmt_diff *diff, bool all, struct mmt_text *out)
@@ -372,6 +395,11 @@ void mmt_diff_print(const struct mmt_diff_view *view)
         mmt_text_addf(&out, "\n%zu problem%s in both\n", diff->num_both,
                       diff->num_both == 1 ? "" : "s");
     }
+    if (diff->num_apart)
+        mmt_text_addf(&out,
+                      "  %zu problem%s in both left out: with copying here, the kernel "
+                      "alone there\n",
+                      diff->num_apart, diff->num_apart == 1 ? "" : "s");
     for (int side = 0; side < 2; side++)
         add_wins(diff, side, &out);
     for (int side = 0; side < 2; side++)

@@ -72,10 +72,12 @@ static void finish_cost(struct mmt_cost *cost)
 struct mmt_cost mmt_diff_cost(const struct mmt_diff *diff, int side)
 {
     struct mmt_cost cost = { 0 };
+    const bool any_sure = mmt_diff_total(diff).sure > 0;
     for (size_t i = 0; i < diff->num_both; i++) {
         const struct mmt_both *both = &diff->both[i];
+        const bool suspect = both->suspect[0] || both->suspect[1];
         cost.of += !both->same;
-        if (!both->same && both->others_best[side])
+        if (!both->same && both->others_best[side] && !(suspect && any_sure))
             add_cost(&cost, both->others_best[side]->seconds / both->best[side]->seconds);
     }
     finish_cost(&cost);
@@ -194,19 +196,81 @@ static bool has_value(const struct mmt_config *config, int knob,
            config->values[knob] == wanted->values[knob];
 }
 
-/* The least time with what `wanted` has for a knob over the least of all; 0: not timed.
- */
-static double cost_of_value(const struct mmt_both *both, int side, int knob,
-                            const struct mmt_config *wanted)
+/* The fastest with what `wanted` has for a knob (NULL: with anything); NULL: none. */
+static const struct mmt_timed *fastest(const struct mmt_both *both, int side, int knob,
+                                       const struct mmt_config *wanted)
 {
-    double with = INFINITY, least = INFINITY;
+    const struct mmt_timed *found = NULL;
     for (size_t i = 0; i < both->num_timed[side]; i++) {
         const struct mmt_timed *timed = &both->timed[side][i];
-        least = fmin(least, timed->seconds);
-        if (has_value(timed->config, knob, wanted))
-            with = fmin(with, timed->seconds);
+        if ((!wanted || has_value(timed->config, knob, wanted)) &&
+            (!found || timed->seconds < found->seconds))
+            found = timed;
     }
-    return isfinite(with) ? with / least : 0;
+    return found;
+}
+
+/* Whether a side is known to do as well with the other's value, within the spreads. */
+static bool is_within_noise(const struct mmt_both *both, int side, int knob,
+                            const struct mmt_config *others)
+{
+    const struct mmt_timed *with = fastest(both, side, knob, others),
+                           *best = fastest(both, side, knob, NULL);
+    return with && with->seconds - best->seconds <= with->spread + best->spread;
+}
+
+/* A configuration beside others that differ in one knob alone. */
+struct part {
+    const struct mmt_timed *timed;
+    int knob;
+};
+
+static int compare_rest(const struct part *a, const struct part *b)
+{
+    const struct mmt_config *x = a->timed->config, *y = b->timed->config;
+    if (x->template != y->template)
+        return x->template <y->template ? -1 : 1;
+    for (int i = 0; i < x->template->num_knobs; i++)
+        if (i != a->knob && x->values[i] != y->values[i])
+            return x->values[i] < y->values[i] ? -1 : 1;
+    return 0;
+}
+
+static int by_rest(const void *x, const void *y)
+{
+    return compare_rest(x, y);
+}
+
+/* Of kernels that agree in all else, times with the other's value over those with a
+ * side's own. Of templates, whose other knobs differ, the fastest of each. */
+static void add_pairs(const struct mmt_both *both, int side, int knob,
+                      const struct mmt_config *own, const struct mmt_config *others,
+                      struct mmt_cost *cost)
+{
+    const struct mmt_timed *with = fastest(both, side, knob, others);
+    struct part *parts = calloc(both->num_timed[side] + 1, sizeof *parts);
+    size_t count = 0;
+    if (knob == own->template->num_knobs && with)
+        add_cost(cost, with->seconds / fastest(both, side, knob, NULL)->seconds);
+    for (size_t i = 0;
+         parts && knob < own->template->num_knobs && with && i < both->num_timed[side];
+         i++)
+        if (has_value(both->timed[side][i].config, knob, own) ||
+            has_value(both->timed[side][i].config, knob, others))
+            parts[count++] = (struct part){ &both->timed[side][i], knob };
+    if (count)
+        qsort(parts, count, sizeof *parts, by_rest);
+    for (size_t i = 0, end; i < count; i = end) {
+        double mine = INFINITY, theirs = INFINITY;
+        for (end = i; end < count && !compare_rest(&parts[i], &parts[end]); end++) {
+            double *least =
+                has_value(parts[end].timed->config, knob, own) ? &mine : &theirs;
+            *least = fmin(*least, parts[end].timed->seconds);
+        }
+        if (isfinite(mine) && isfinite(theirs))
+            add_cost(cost, theirs / mine);
+    }
+    free(parts);
 }
 
 /* Of two best kernels of different templates the template alone can be compared. */
@@ -229,19 +293,21 @@ static void add_to_knob(struct mmt_knob_sum *sum, struct tally tally[2],
     if (knob[0] < 0 || knob[1] < 0)
         return;
     sum->problems++;
-    for (int side = 0; side < 2; side++) {
+    bool beyond[2];
+    for (int side = 0; side < 2; side++)
         word[side] = value_of(config[side], knob[side], value[side]);
-        count_value(&tally[side], word[side]);
+    for (int side = 0; side < 2; side++) {
+        beyond[side] = !strcmp(word[0], word[1]) ||
+                       !is_within_noise(both, side, knob[!side], config[!side]);
+        if (beyond[side])
+            count_value(&tally[side], word[side]);
     }
-    if (!strcmp(word[0], word[1]))
+    if (!strcmp(word[0], word[1]) || (!beyond[0] && !beyond[1]))
         return;
     sum->differ++;
-    for (int side = 0; side < 2; side++) {
-        const double cost = cost_of_value(both, side, knob[!side], config[!side]);
-        sum->side[side].wrong.of++;
-        if (cost > 0)
-            add_cost(&sum->side[side].wrong, cost);
-    }
+    for (int side = 0; side < 2; side++)
+        add_pairs(both, side, knob[!side], config[side], config[!side],
+                  &sum->side[side].wrong);
 }
 
 static void finish_knob(struct mmt_knob_sum *sum, const struct tally tally[2])
@@ -251,9 +317,9 @@ static void finish_knob(struct mmt_knob_sum *sum, const struct tally tally[2])
         for (size_t i = 1; i < tally[side].num; i++)
             if (tally[side].of[i].count > tally[side].of[most].count)
                 most = i;
-        memcpy(sum->side[side].value, tally[side].of[most].value,
-               sizeof sum->side[side].value);
-        sum->side[side].count = tally[side].of[most].count;
+        snprintf(sum->side[side].value, sizeof sum->side[side].value, "%s",
+                 tally[side].num ? tally[side].of[most].value : "either");
+        sum->side[side].count = tally[side].num ? tally[side].of[most].count : 0;
         finish_cost(&sum->side[side].wrong);
     }
 }

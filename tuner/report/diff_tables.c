@@ -45,13 +45,11 @@ static void add_value(const char *value, size_t count, size_t most, struct mmt_t
                   cut ? ".." : "", count);
 }
 
-/* "\t1.94 times (3)": a cost, and on how many problems it is known. */
-static void add_cost(const struct mmt_cost *cost, bool page, struct mmt_text *text)
+/* "\t1.94 times (3)": a cost, and of how many pairs it is the mean. */
+static void add_cost(const struct mmt_cost *cost, struct mmt_text *text)
 {
-    mmt_text_addf(text, cost->count ? "\t%.3g times (%zu" : "\t-", cost->ratio,
+    mmt_text_addf(text, cost->count ? "\t%.3g times (%zu)" : "\t-", cost->ratio,
                   cost->count);
-    mmt_text_addf(text, page && cost->count ? " of %zu" : "", cost->of);
-    mmt_text_add(text, cost->count ? ")" : "");
 }
 
 struct mmt_table mmt_diff_list_knobs(const struct mmt_diff *diff, size_t most, bool page)
@@ -59,7 +57,8 @@ struct mmt_table mmt_diff_list_knobs(const struct mmt_diff *diff, size_t most, b
     struct mmt_knob_sum sums[MMT_MAX_KNOB_SUMS];
     const size_t num = mmt_diff_knob_sums(diff, sums), width = page ? 31 : 9;
     struct mmt_table table = mmt_table_of(
-        "Knobs: how often the two want different values, and what the other's costs",
+        "Knobs: how often the two want different values; what the other's costs, of "
+        "(pairs)",
         "knob\t>differ\tA prefers\tB prefers\t>B's value on A\t>A's value on B");
     for (size_t i = 0; i < num && i < most; i++) {
         struct mmt_text row = { 0 };
@@ -68,7 +67,7 @@ struct mmt_table mmt_diff_list_knobs(const struct mmt_diff *diff, size_t most, b
         for (int side = 0; side < 2; side++)
             add_value(sums[i].side[side].value, sums[i].side[side].count, width, &row);
         for (int side = 0; side < 2; side++)
-            add_cost(&sums[i].side[side].wrong, page, &row);
+            add_cost(&sums[i].side[side].wrong, &row);
         mmt_table_take(&table, &row);
     }
     return table;

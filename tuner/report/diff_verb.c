@@ -9,14 +9,16 @@
 #include "tuner/report/diff.h"
 
 static const char about[] =
-    "usage: mmtune diff A.json B.json [OPTION...]\n\n"
+    "usage: mmtune diff A.json B.json [MORE.json...] [OPTION...]\n\n"
     "Compares two profiles. Five sentences say which card is faster, from where to\n"
     "where, what each prefers, what the other's choice costs, and what is in doubt.\n"
     "Then come the means by type, the problems that both have, the largest difference\n"
     "first, and the knobs. A journal beside a profile (A.json.journal) tells what else\n"
     "was timed there. What a card has not timed of the other's best comes last, with\n"
     "the command that does it. Times that differ by no more than their spreads are\n"
-    "called a tie; what rests on published figures that cannot be right is marked *.\n\n"
+    "called a tie; what rests on published figures that cannot be right is marked *.\n"
+    "Of three and more profiles there are a matrix of means, and how portable each\n"
+    "configuration is that all cards timed.\n\n"
     "  mmtune diff a.json b.json --type f32 --html page.html\n";
 
 struct request {
@@ -35,11 +37,10 @@ struct sides {
 };
 
 /* The file cannot be read twice and compared with itself. */
-static bool is_one_file(char **paths)
+static bool is_one_file(const char *x, const char *y)
 {
     struct stat a, b;
-    return !stat(paths[0], &a) && !stat(paths[1], &b) && a.st_dev == b.st_dev &&
-           a.st_ino == b.st_ino;
+    return !stat(x, &a) && !stat(y, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 static mmt_status read_sides(const struct request *request, struct sides *sides,
@@ -112,7 +113,7 @@ static void add_types(const struct mmt_profile *profile, struct mmt_text *text)
 static mmt_status check_left(const struct mmt_diff *diff, mmt_error *err)
 {
     struct mmt_text a = { 0 }, b = { 0 };
-    if (diff->num_both || diff->num_only[0] || diff->num_only[1])
+    if (diff->num_both || diff->num_apart || diff->num_only[0] || diff->num_only[1])
         return MMT_OK;
     add_types(diff->rows[0].profile, &a);
     add_types(diff->rows[1].profile, &b);
@@ -160,6 +161,21 @@ static int run_diff(const struct request *request)
     return status ? mmt_failed(request->verb, &err) : MMT_EXIT_DONE;
 }
 
+static int run_many(const struct request *request, int count)
+{
+    struct mmt_many many = { .count = count, .filter = request->filter };
+    mmt_error err = { 0 };
+    mmt_status status = MMT_OK;
+    for (int i = 0; i < count && !status; i++)
+        if (!(many.profile[i] = mmt_profile_load_plain(request->paths[i], &err)))
+            status = err.status;
+    if (!status)
+        status = mmt_diff_print_many(&many, &err);
+    for (int i = 0; i < count; i++)
+        mmt_profile_free(many.profile[i]);
+    return status ? mmt_failed(request->verb, &err) : MMT_EXIT_DONE;
+}
+
 int mmt_verb_diff(int argc, char **argv)
 {
     struct request request = { .verb = argv[0], .filter = MMT_DIFF_ALL };
@@ -178,7 +194,8 @@ int mmt_verb_diff(int argc, char **argv)
         { .option = MMT_OPTION_HTML, .out = &request.page },
         { .option = MMT_OPTION_JSON, .out = &request.json },
     };
-    const struct mmt_command command = { argv[0], about, MMT_TAKES(takes), 2 };
+    const struct mmt_command command = { argv[0], about, MMT_TAKES(takes),
+                                         MMT_MANY_CARDS };
     const int code = mmt_command_read(&command, argc, argv);
     if (code >= 0)
         return code;
@@ -188,13 +205,19 @@ int mmt_verb_diff(int argc, char **argv)
         return mmt_wrong_usage(argv[0],
                                "%d %s named; it must be two profiles, A.json B.json",
                                count, count == 1 ? "file is" : "files are");
-    if (is_one_file(request.paths))
-        return mmt_wrong_usage(argv[0],
-                               "'%s' and '%s' are one file; it must be two profiles",
-                               request.paths[0], request.paths[1]);
+    for (int i = 1; i < count; i++)
+        for (int j = 0; j < i; j++)
+            if (is_one_file(request.paths[j], request.paths[i]))
+                return mmt_wrong_usage(
+                    argv[0], "'%s' and '%s' are one file; it must be two profiles",
+                    request.paths[j], request.paths[i]);
+    if (count > 2 && (request.page || request.json || request.all))
+        return mmt_wrong_usage(
+            argv[0], "--html, --json and --all are for two profiles; %d are named",
+            count);
     for (int type = 0; type < MMT_NUM_TYPES; type++)
         request.filter.types |= (unsigned) types[type] << type;
     if (some_op)
         request.filter.op = (int) op;
-    return run_diff(&request);
+    return count > 2 ? run_many(&request, count) : run_diff(&request);
 }

@@ -81,6 +81,7 @@ static bool add_published(struct mmt_rows *rows, const struct mmt_published *pub
         .seconds = published->seconds,
         .published = published,
         .suspect = published->suspect,
+        .covers = published->copying ? MMT_COVERS_COPIES : MMT_COVERS_UNSAID,
     };
     return name;
 }
@@ -336,6 +337,8 @@ json_t *mmt_row_json(const struct mmt_row *row)
                              row->seconds * 1e6, "spread_us", row->spread * 1e6, "gflops",
                              mmt_problem_flops(row->problem) / row->seconds / 1e9,
                              "suspect", row->suspect);
+    static const char *const covers[] = { "kernel", "kernel and copies", "not said" };
+    json_object_set_new(json, "covers", json_string(covers[row->covers]));
     if (row->entry)
         add_entry_json(json, row->entry);
     json_object_set_new(json, "journal", json_boolean(!row->entry && !row->published));

@@ -18,6 +18,11 @@ struct mmt_row {
     const struct mmt_entry *entry; /* both are NULL of what a journal alone tells */
     const struct mmt_published *published;
     bool suspect;
+    enum mmt_covers {
+        MMT_COVERS_KERNEL,
+        MMT_COVERS_COPIES,
+        MMT_COVERS_UNSAID, /* a paper that does not say */
+    } covers;
 };
 
 /* Sorted by problem, and the rows of one problem by time. */
