@@ -25,11 +25,66 @@ static const struct mmt_column columns[NUM] = {
     [VERDICT] = { "faster", "" },
 };
 
-/* Published figures are compared kernel by kernel; of what was tuned, the best counts. */
+/* Published figures, which have copies in them, are compared with each other, kernel by
+ * kernel; of what was tuned, the best counts. */
 static bool match_readings(const struct mmt_reading *x, const struct mmt_reading *y)
 {
-    return !strcmp(x->problem, y->problem) &&
-           (!x->published || !y->published || !strcmp(x->kernel, y->kernel));
+    return !strcmp(x->problem, y->problem) && x->published == y->published &&
+           (!x->published || !strcmp(x->kernel, y->kernel));
+}
+
+/* What people read, in 100 columns: kernels by their first word where they were tuned,
+ * and without those of the second card where they were published, which are the same. */
+static void print_pairs(const struct mmt_table *table)
+{
+    static const struct mmt_column form[] = {
+        { .name = "problem", .unit = "", .most = 24 },
+        { .name = "kernel", .unit = "", .most = 20 },
+        { "T1", "us", 4 },
+        { "T2", "us", 4 },
+        { "T1 - T2", "us", 3 },
+        { "noise", "us", 2 },
+        { "T1 : T2", "", 3 },
+        { .name = "faster", .unit = "", .most = 13 },
+    };
+    enum { FORM = sizeof form / sizeof *form };
+    struct mmt_table shown = mmt_table_start(table->title, form, FORM);
+
+    for (int r = 0; r < table->num_rows; r++) {
+        const char *problem = mmt_table_cell(table, r, PROBLEM)->word;
+        const char *one = mmt_table_cell(table, r, KERNEL_1)->word,
+                   *two = mmt_table_cell(table, r, KERNEL_2)->word;
+        const char *verdict = mmt_table_cell(table, r, VERDICT)->word;
+        char kernel[48], faster[16];
+        snprintf(kernel, sizeof kernel, "%s", one);
+        if (strcspn(one, "=") < strlen(one))
+            snprintf(kernel, sizeof kernel, "%.*s, %.*s", (int) strcspn(one, " "), one,
+                     (int) strcspn(two, " "), two);
+        snprintf(faster, sizeof faster, "%.*s", (int) strcspn(verdict, ":"), verdict);
+        const struct mmt_cell row[FORM] = {
+            MMT_WORD(problem + (strncmp(problem, "gemm ", 5) ? 0 : 5)),
+            MMT_WORD(kernel),
+            *mmt_table_cell(table, r, TIME_1),
+            *mmt_table_cell(table, r, TIME_2),
+            *mmt_table_cell(table, r, DELTA),
+            *mmt_table_cell(table, r, NOISE),
+            *mmt_table_cell(table, r, RATIO),
+            MMT_WORD(strncmp(verdict, "nothing", 7) ? faster : "suspect"),
+        };
+        mmt_table_add(&shown, row);
+    }
+    mmt_table_print(&shown, stdout);
+    mmt_table_free(&shown);
+}
+
+static mmt_status tell_pairs(const struct mmt_study_options *options,
+                             const struct mmt_table *table, mmt_error *err)
+{
+    if (options->json)
+        return mmt_study_show(options, table, "cards", err);
+    print_pairs(table);
+    mmt_study_say(options, "-> %s/cards.csv and .json", options->folder);
+    return mmt_table_save(table, options->folder, "cards", err);
 }
 
 static const char *verdict_on(const struct mmt_reading *x, const struct mmt_reading *y,
@@ -123,10 +178,10 @@ static mmt_status show_pairs(const struct mmt_study_options *options,
         }
     mmt_status status =
         table.num_rows
-            ? mmt_study_show(options, &table, "cards", err)
+            ? tell_pairs(options, &table, err)
             : mmt_study_fail(err, MMT_ERROR_NOT_FOUND,
-                             "the two profiles have no problem in common; tune "
-                             "both with the same --suite or --shape");
+                             "the two profiles have no problem in common that is timed "
+                             "alike; tune both with the same --suite or --shape");
     if (status == MMT_OK)
         status = draw_pairs(options, &curves, err);
     mmt_table_free(&table);

@@ -389,10 +389,24 @@ def check_cards(folder):
     check(done.returncode == 0 and len(done.stdout.splitlines()) == 2, "cards --json")
     for row in rows(out, "cards"):
         check(abs(row["T1"] - row["T2"] - row["T1 - T2"]) < 1e-6 * row["T1"], "T1 - T2")
+        check(row["T1 : T2"] > 0, "%s" % row)
         if row["kernel of the first"] == "extra column":
             check(row["faster"] == ("nothing: a figure is suspect" if "512x" in row["problem"]
                                     else "the second"),
                   "one tick proves nothing, what surprises does: %s" % row)
+
+
+def check_cards_width(folder):
+    """Two profiles within 100 columns; a paper's figures are none of a kernel alone."""
+    shipped = [os.path.join(papers, "..", "cuda-nvidia-%s.json" % name) for name in ("h100-80gb-hbm3", "h200")]
+    paper = os.path.join(papers, "geforce-gtx-1060.json")
+    for pair in (shipped, [paper, os.path.join(papers, "quadro-k5000.json")]):
+        done = study("cards", *pair, "--out", os.path.join(folder, "width"))
+        table = done.stdout.split("semenenko, Table 1.3")[0].splitlines()
+        check(done.returncode == 0 and len(table) > 10 and all(len(line) <= 100 for line in table),
+              "%s: %s" % (pair, [line for line in table if len(line) > 100] or done))
+    done = study("cards", paper, shipped[1], "--out", os.path.join(folder, "width"))
+    check(done.returncode == 1 and "timed alike" in done.stderr, "%s" % done)
 
 
 def check_cards_of_runs(device, folder):
@@ -603,6 +617,7 @@ if part == "quick":
     with tempfile.TemporaryDirectory() as temporary:
         check_memory(device, temporary)
         check_cards(temporary)
+        check_cards_width(temporary)
     end("study quick")
 if part == "papers":
     device = cpu()
