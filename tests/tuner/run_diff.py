@@ -309,6 +309,11 @@ def test_page(slow):
     heat = next(each for each in root.iter("table") if each.get("class") == "heat")
     check(["".join(row.itertext()) for row in heat.iter("tr")] ==
           ["shapef32 nn", "512x512x5127.99 *", "1024x1024x10244.4", "2048x2048x20484.4"], "types and shapes")
+    bars = [each for each in root.iter("div") if (each.get("class") or "").startswith("bar")]
+    check(len(bars) == 18, f"a bar for each of three kernels on both cards: {len(bars)}")
+    widths = {(each.get("class"), each.tail): each.get("style") for each in bars}
+    check(widths.get(("bar a", "947.400 ms")) == "width:100%" and widths.get(("bar a", "488.100 ms")) == "width:52%" and
+          widths.get(("bar b", "111.000 ms")) == "width:12%", f"as long as their times: {widths}")
     check("1.94 times (3)" in text and "2.49 times (3)" in text, "what the other's value costs")
     check("architecture" in text and "sm_61" in text and "sm_30" in text, "facts of both cards")
 

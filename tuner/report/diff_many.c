@@ -138,12 +138,12 @@ static void list_portable(struct portable *list, size_t count, struct mmt_text *
                       list[i].problems, list[i].row->name);
         mmt_table_take(&table, &row);
     }
-    mmt_text_add(out, "\n");
     if (count)
         mmt_table_add_text(&table, 2, MMT_DIFF_WIDTH, out);
     else
-        mmt_text_add(out, "No configuration was timed on all cards; `mmtune tune --with` "
-                          "times another's winners.\n");
+        mmt_text_add(out,
+                     "\nNo configuration was timed on all cards; `mmtune tune --with` "
+                     "times another's winners.\n");
     mmt_table_free(&table);
 }
 

@@ -20,6 +20,8 @@ static const char style[] =
     "border-bottom:1px solid var(--line);vertical-align:top}\n"
     "td.number,.heat td{text-align:right;font-variant-numeric:tabular-nums;"
     "white-space:nowrap}th{white-space:nowrap}\n"
+    ".bars{width:100%;margin-top:1rem}.bars th{width:9rem}.bar{height:.8rem;"
+    "background:#0072b2}.bar.b{background:#d55e00}\n"
     "pre{overflow-x:auto;border:1px solid var(--line);padding:.6rem}\n"
     "svg{width:100%;min-width:600px;height:auto;font:13px system-ui,sans-serif}\n"
     "svg text{fill:var(--ink)}.grid{stroke:var(--line)}.one{stroke:var(--ink)}\n"
@@ -167,6 +169,7 @@ static void add_pictures(struct mmt_text *page, const struct mmt_diff *diff)
         "A's time over B's, times: blue where B is faster, orange where A is, "
         "without colour where the two tie.");
     mmt_page_add_heat(page, diff);
+    mmt_page_add_bars(page, diff);
     mmt_html_add_element(page, "h2", "Knobs and problems");
     mmt_html_add_element(page, "p class=\"note\"",
                          "What a value costs: times with it over times with the own, "

@@ -11,4 +11,8 @@ void mmt_page_add_plot(struct mmt_text *page, const struct mmt_diff *diff);
 /* Adds the same as a table of shapes and types, in colours. */
 void mmt_page_add_heat(struct mmt_text *page, const struct mmt_diff *diff);
 
+/* Adds bars of a paper's kernels, card by card, for each problem that both papers have.
+ */
+void mmt_page_add_bars(struct mmt_text *page, const struct mmt_diff *diff);
+
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tuner/common/options.h"
 #include "tuner/report/diff_page.h"
 
 /* ---- the ratio over size --------------------------------------------------------- */
@@ -245,4 +246,59 @@ void mmt_page_add_heat(struct mmt_text *page, const struct mmt_diff *diff)
             add_row(page, cells, count, i);
     mmt_text_add(page, "</table></div>\n");
     free(cells);
+}
+
+/* ---- a paper's kernels, card by card ------------------------------------------------
+ */
+
+/* A cell with a bar of its share of the longest; empty where it was not timed. */
+static void add_bar(struct mmt_text *page, const struct mmt_row *row, double longest,
+                    int side)
+{
+    char time[32];
+    if (!row) {
+        mmt_text_add(page, "<td></td>");
+        return;
+    }
+    mmt_text_addf(page,
+                  "<td><div class=\"bar %c\" style=\"width:%.0f%%\"></div>%s%s</td>",
+                  'a' + side, 100 * row->seconds / longest,
+                  mmt_print_seconds(row->seconds, time), row->suspect ? " *" : "");
+}
+
+static void add_bars(struct mmt_text *page, const struct mmt_both *both,
+                     const struct mmt_row *kernel, double longest)
+{
+    mmt_text_add(page, "<tr><th scope=\"row\">");
+    mmt_html_add_text(page, kernel->name);
+    mmt_text_add(page, "</th>");
+    for (int side = 0; side < 2; side++)
+        add_bar(page, mmt_group_find(&both->group[side], kernel), longest, side);
+    mmt_text_add(page, "</tr>\n");
+}
+
+void mmt_page_add_bars(struct mmt_text *page, const struct mmt_diff *diff)
+{
+    for (size_t i = 0; i < diff->num_both; i++) {
+        const struct mmt_both *both = &diff->both[i];
+        double longest = 0;
+        if (!both->best[0]->published || !both->best[1]->published)
+            continue;
+        for (int side = 0; side < 2; side++)
+            for (size_t row = 0; row < both->group[side].count; row++)
+                longest = fmax(longest, both->group[side].row[row].seconds);
+        struct mmt_text problem = { 0 };
+        mmt_diff_add_problem(both->best[0]->problem, &problem);
+        mmt_text_addf(page,
+                      "<table class=\"bars\"><caption>%s</caption>"
+                      "<tr><th>kernel</th><th>on A</th><th>on B</th></tr>\n",
+                      mmt_text_string(&problem));
+        mmt_text_finish(&problem);
+        for (size_t row = 0; row < both->group[0].count; row++)
+            add_bars(page, both, &both->group[0].row[row], longest);
+        for (size_t row = 0; row < both->group[1].count; row++)
+            if (!mmt_group_find(&both->group[0], &both->group[1].row[row]))
+                add_bars(page, both, &both->group[1].row[row], longest);
+        mmt_text_add(page, "</table>\n");
+    }
 }
