@@ -140,5 +140,5 @@ const char *mmt_batch_by_name(mmt_batch_by batch_by)
 
 int mmt_batch_by_parse(const char *name)
 {
-    return find(batch_bys, MMT_NUM_BATCH_BYS, name);
+    return mmt_near_place(name, batch_bys, MMT_NUM_BATCH_BYS);
 }

@@ -494,7 +494,7 @@ static int count_wrong_pointed(mmt_device *device, const struct pointed *it, int
     for (int i = 0; plan && i < COUNT(calls); i++) {
         struct exact_call call = calls[i];
         call.offset *= !aligned;
-        if (is_right(device, plan, &problem, &call, why))
+        if (exact_run(device, plan, &problem, &call, why, sizeof why))
             continue;
         wrong++;
         if (tell)
