@@ -424,7 +424,7 @@ def check_cards_of_runs(device, folder):
     done = study("cards", *runs, "--out", out)
     check(done.returncode == 0 and "T1 of one %s" % device in done.stdout, "%s" % done)
     sums, products = rows(out, "cards-additions"), rows(out, "cards-products")
-    check(len(sums) == 6 and len(products) == 33, "%d, %d" % (len(sums), len(products)))
+    check(len(sums) == 6 and len(products) == 48, "%d, %d" % (len(sums), len(products)))
     first = rows(runs[0], "ladder-semenenko")
     for row in products:
         total = [r["total"] for r in first if r["kernel"] == row["kernel"]
