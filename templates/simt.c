@@ -2,7 +2,7 @@
 #include "templates/simt.h"
 
 #include "templates/simt_starts.h"
-#include "templates/split.h"
+#include "templates/law.h"
 
 /* ---- knobs ----------------------------------------------------------------------- */
 
@@ -380,39 +380,44 @@ static const char *simt_check_problem(const int *v, const mmt_problem *p)
     return why ? why : mmt_gemm_check_split_problem(v[SPLIT_K], p);
 }
 
-/* Leaves as many splits of k as suit the problem, where that is asked for. A step moves
- * two tiles to shared memory, which have STAGES places there; through registers always
- * two, of which one may be in registers. Blocks that stay share what is left anyway. */
+/* Blocks that do not stay, by the law of time. */
+static double simt_cycles(const int *v, const mmt_problem *p, const struct mmt_caps *caps)
+{
+    const double size = (double) mmt_gemm_real_size(p->type);
+    const struct mmt_law law = {
+        .rates = &mmt_law_usual,
+        .m = v[TILE_M],
+        .n = v[TILE_N],
+        .k = (double) p->k,
+        .blocks = (double) tiles_of(v, p) * (double) p->batch,
+        .threads = threads_of(v),
+        .resident = mmt_law_resident(threads_of(v),
+                                     shared_bytes(v, p->type, p->trans_a, p->trans_b),
+                                     registers(v, p->type, p->trans_a, p->trans_b), caps),
+        .step = v[TILE_K],
+        .stages = v[COPY] == REGISTERS ? 2 : v[STAGES],
+        .rate = MMT_LAW_LANES * 4 / size,
+        .fetched = size,
+        .stored = v[TILE_M] * v[TILE_N] * size / 4,
+        .bytes = mmt_problem_bytes(p),
+        .launches = 1,
+    };
+    const struct mmt_law cut =
+        mmt_law_split(&law, v[SPLIT_K], mmt_gemm_partial_sums(p) * size);
+    return mmt_law_cycles(&cut, caps);
+}
+
+/* Leaves as many splits of k as suit the problem, where that is asked for; blocks that
+ * stay share what is left anyway. */
 static void simt_resolve(int *v, const mmt_problem *p, const struct mmt_caps *caps)
 {
-    /* Cycles in which a step's operands come, and those before and after all steps; bytes
-     * that are multiplied, and that are stored, in a cycle. */
-    enum { FETCH = 2000, AROUND = 400, MULTIPLIED = 512, STORED = 40 };
-    const double stages = v[COPY] == REGISTERS ? 2 : v[STAGES];
-
     if (v[SPLIT_K])
         return;
     v[SPLIT_K] = 1;
-    if (v[TILE_SCHEDULER] != DATA_PARALLEL)
-        return;
-    const double size = (double) mmt_gemm_real_size(p->type);
-    const double area = v[TILE_M] * v[TILE_N];
-    const double feeding = 1 + 0.75 / v[THREAD_TILE_M] + 0.75 / v[THREAD_TILE_N];
-    const struct mmt_split split = {
-        .tiles = (double) tiles_of(v, p) * (double) p->batch,
-        .steps = (double) mmt_gemm_pieces(p->k, v[TILE_K]),
-        .resident = mmt_split_resident(
-            threads_of(v), shared_bytes(v, p->type, p->trans_a, p->trans_b),
-            registers(v, p->type, p->trans_a, p->trans_b), caps),
-        .step = area * v[TILE_K] * size / MULTIPLIED * feeding,
-        .latency = FETCH / stages,
-        .block = AROUND + area * size / STORED,
-        .adding = MMT_SPLIT_ADDING,
-        .accumulators = mmt_gemm_partial_sums(p) * size,
-        .added = MMT_SPLIT_ADDED,
-        .most = MMT_GEMM_MOST_PARTIAL / mmt_gemm_partial_sums(p),
-    };
-    v[SPLIT_K] = mmt_split_count(&split, &registers_knobs[SPLIT_K], caps);
+    if (v[TILE_SCHEDULER] == DATA_PARALLEL)
+        mmt_law_choose_splits(v, SPLIT_K, &registers_knobs[SPLIT_K],
+                              MMT_GEMM_MOST_PARTIAL / mmt_gemm_partial_sums(p),
+                              simt_cycles, p, caps);
 }
 
 static void launch_product(const int *v, const mmt_problem *p,

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "templates/split.h"
+#include "templates/law.h"
 #include "templates/wgmma.h"
 
 /* ---- what one takes -------------------------------------------------------------- */
@@ -390,7 +390,7 @@ static struct outlook outlook_of(const mmt_problem *p, const struct mmt_caps *ca
                              .batch = p->batch,
                              .sms = caps->sms,
                              .bytes = mmt_problem_bytes(p),
-                             .memory_rate = memory_reached * mmt_split_memory_rate(caps),
+                             .memory_rate = memory_reached * mmt_law_memory_rate(caps),
                              .shared = caps->shared };
 }
 

@@ -1,5 +1,5 @@
 /* How wgmma.cu is launched, and which shapes it serves. */
-#include "templates/split.h"
+#include "templates/law.h"
 #include "templates/wgmma.h"
 
 enum { MOST_BYTES = 1 << 27 }; /* of accumulators in the workspace */
@@ -64,52 +64,17 @@ static bool may_split(const int *v)
            !v[EPILOGUE_STAGES];
 }
 
-/* Registers of a thread, roughly: one block takes all where roles have their own. */
-static unsigned registers(const int *v, const struct mmt_caps *caps)
-{
-    enum { BESIDES = 64 };
-    return v[CONSUMERS] > 1 ? caps->registers_per_sm / (unsigned) threads(v)
-                            : (unsigned) registers_of_sums(v) + BESIDES;
-}
-
-/* Parts of k that suit the problem. */
-static int find_parts(const int *v, const struct mmt_knob *knob, const mmt_problem *p,
-                      const struct mmt_caps *caps)
-{
-    /* Cycles in which a stage's tiles come, those before and after all of them, and those
-     * of adding up, which took longer behind these launches than behind others; bytes
-     * that come, and that are stored, in a cycle; products of bytes in a cycle, as far as
-     * tensor cores are kept busy. */
-    enum { FETCH = 1500, AROUND = 2000, ADDING = 3 * MMT_SPLIT_ADDING };
-    enum { COMING = 32, STORED = 32, MULTIPLIED = 3000 };
-    const size_t shared = shared_bytes(v, p->type, p->out, p->trans_a, p->trans_b);
-    const double area = v[TILE_M] * v[TILE_N], size = element_bytes(p->type);
-    const double coming = (double) shared / v[STAGES] / COMING;
-    const int tiles = tiles_of_operand(v, p->type), products = tiles * (tiles + 1) / 2;
-    const double multiplied =
-        area * lines_deep(v) * atom(p->type) * size * products / MULTIPLIED;
-    const double accumulators =
-        (double) clusters(v, p) * (double) sum_bytes(v) * (double) p->batch;
-    const struct mmt_split split = {
-        .tiles = (double) (clusters(v, p) * blocks_of_cluster(v)) * (double) p->batch,
-        .steps = (double) mmt_gemm_pieces(stages(v, p), v[CLUSTER_K]),
-        .resident = mmt_split_resident(threads(v), shared, registers(v, caps), caps),
-        .step = coming > multiplied ? coming : multiplied,
-        .latency = (double) FETCH / v[STAGES],
-        .block = AROUND + area * 4 / STORED,
-        .adding = ADDING,
-        .accumulators = accumulators,
-        .added = MMT_SPLIT_ADDED,
-        .most = MOST_BYTES / accumulators,
-    };
-    return mmt_split_count(&split, knob, caps);
-}
-
 void mmt_wgmma_resolve(int *v, const struct mmt_knob *knobs, const mmt_problem *p,
                        const struct mmt_caps *caps)
 {
-    if (!v[SPLIT_K])
-        v[SPLIT_K] = may_split(v) ? find_parts(v, &knobs[SPLIT_K], p, caps) : 1;
+    const double accumulators =
+        (double) clusters(v, p) * (double) sum_bytes(v) * (double) p->batch;
+    if (v[SPLIT_K])
+        return;
+    v[SPLIT_K] = 1;
+    if (may_split(v))
+        mmt_law_choose_splits(v, SPLIT_K, &knobs[SPLIT_K], MOST_BYTES / accumulators,
+                              mmt_wgmma_cycles, p, caps);
 }
 
 /* ---- launching ------------------------------------------------------------------- */
