@@ -2,15 +2,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tuner/cli/cards.h"
 #include "tuner/search/search.h"
 #include "tuner/tune/tune.h"
 
 static const char about[] =
     "usage: mmtune [tune] [OPTION...]\n"
-    "       mmtune [tune] --recorded [FILE] [OPTION...]\n\n"
+    "       mmtune [tune] --recorded [FILE] [OPTION...]\n"
+    "       mmtune [tune] --device all [OPTION...]\n\n"
     "Tunes a device and writes what it learned into a profile. Run again, it goes on\n"
     "from the journal beside the profile. Ctrl-C finishes the candidate at hand and\n"
-    "writes; twice, it stops at once; nothing that was measured is lost.\n";
+    "writes; twice, it stops at once; nothing that was measured is lost.\n\n"
+    "Several cards of one kind share the problems, each in a process of its own, and\n"
+    "make one profile. FILE.cards beside it has what each of them learned.\n";
 
 struct request {
     struct mmt_tune_options options; /* owns its shapes and suites */
@@ -92,6 +96,10 @@ static int check_recorded(struct request *request, int argc, char **argv)
         return request->f32
                    ? mmt_wrong_usage(argv[0], "--f32 goes with --recorded")
                    : mmt_wrong_usage(argv[0], "'%s' is one word too many", argv[optind]);
+    if (o->recorded && (o->shard.count > 1 || mmt_are_cards(o->device)))
+        return mmt_wrong_usage(argv[0],
+                               "--recorded finds verdicts, each of which holds for one "
+                               "card alone: name one --device, and no --shard");
     if (o->recorded && shaped)
         return mmt_wrong_usage(argv[0],
                                "--recorded says which problems are tuned; leave --shape, "
@@ -128,7 +136,12 @@ static int read_options(int argc, char **argv, struct request *request)
                                     .limit = 5,
                                     .seed = 1 };
     const struct mmt_take takes[] = {
-        { .option = MMT_OPTION_DEVICE, .out = &o->device },
+        { .option = MMT_OPTION_DEVICE,
+          .out = &o->device,
+          .what = "a number or id of `mmtune devices`, several with commas between, or "
+                  "all: CUDA's cards, without these other GPUs, without these CPUs; "
+                  "default: 0" },
+        { .option = MMT_OPTION_SHARD, .out = &o->shard },
         { .option = MMT_OPTION_RECORDED, .out = &o->recorded },
         { .option = MMT_OPTION_F32, .out = &request->f32, .words = modes },
         { .option = MMT_OPTION_OP,
@@ -214,7 +227,9 @@ int mmt_verb_tune(int argc, char **argv)
     struct request request = { .some_op = false };
     int code = read_options(argc, argv, &request);
     if (code < 0)
-        code = run_tuning(&request.options, argv[0]);
+        code = mmt_are_cards(request.options.device)
+                   ? mmt_tune_on_cards(&request.options, argv[0], run_tuning)
+                   : run_tuning(&request.options, argv[0]);
     mmt_words_finish(&request.shapes);
     mmt_words_finish(&request.options.suites);
     free(request.options.shapes);

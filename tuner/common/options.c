@@ -489,6 +489,19 @@ mmt_status mmt_option_read_budget(const struct mmt_take *take, const char *value
     return MMT_OK;
 }
 
+mmt_status mmt_option_read_shard(const struct mmt_take *take, const char *value,
+                                 mmt_error *err)
+{
+    struct mmt_shard *out = take->out;
+    int end = 0;
+    if (sscanf(value, "%9d/%9d%n", &out->number, &out->count, &end) == 2 && !value[end] &&
+        out->number >= 1 && out->number <= out->count)
+        return MMT_OK;
+    return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                    "--shard is '%s'; it must be I/N with I from 1 to N, such as 2/8",
+                    value);
+}
+
 mmt_status mmt_option_read_flag(const struct mmt_take *take, const char *value,
                                 mmt_error *err)
 {

@@ -92,6 +92,11 @@ struct mmt_budget {
     int64_t candidates; /* 0: not limited by number */
 };
 
+/* A part of a list: "2/8". */
+struct mmt_shard {
+    int number, count; /* 1 to count; 0: there is one shard, which has all */
+};
+
 /* ---- words for people ------------------------------------------------------------ */
 
 /* Adds words from a column on, in lines of at most `width` columns, and ends the line.

@@ -25,6 +25,9 @@ mmt_reader mmt_option_read_seconds;
 /* struct mmt_budget. */
 mmt_reader mmt_option_read_budget;
 
+/* struct mmt_shard. */
+mmt_reader mmt_option_read_shard;
+
 /* A list: struct mmt_words, which grows. */
 mmt_reader mmt_option_read_words;
 

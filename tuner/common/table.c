@@ -98,6 +98,9 @@ static const struct row {
     [MMT_OPTION_RUN] = { "--run", 0, "ID", mmt_option_read_word, "recorded",
                          "what one run of a program computed: its MMTUNE_RUN_ID, or its "
                          "process's number; default: all" },
+    [MMT_OPTION_SHARD] = { "--shard", 0, "PART", mmt_option_read_shard, "tune",
+                           "I/N: of the problems, in their order, each N-th from the "
+                           "I-th on; a range of m counts as one" },
     [MMT_OPTION_RECORDED] = { "--recorded", 0, NULL, mmt_option_read_flag, "tune, bundle",
                               "tune what programs computed here, what may save most "
                               "time first, and find whether ours or their library is "

@@ -10,6 +10,7 @@
 #include "tuner/model/fit.h"
 #include "tuner/journal/journal.h"
 #include "tuner/measure/roofline.h"
+#include "tuner/report/merge.h"
 #include "tuner/report/rows.h"
 #include "tuner/common/options.h"
 
@@ -264,7 +265,8 @@ static void note_device(const char *path, const struct mmt_profile *from,
                 path);
 }
 
-static mmt_status merge_file(struct mmt_profile *into, const char *path, mmt_error *err)
+static mmt_status merge_file(struct mmt_profile *into, const char *path, bool quiet,
+                             mmt_error *err)
 {
     char why[512];
     struct mmt_profile *from = mmt_profile_of(path, NULL, err);
@@ -272,41 +274,49 @@ static mmt_status merge_file(struct mmt_profile *into, const char *path, mmt_err
     if (from && mmt_profile_foreign(from, &into->caps, why))
         status = mmt_fail(err, MMT_ERROR_ARGUMENT, "%s: %s", path, why);
     if (!status) {
-        note_device(path, from, into);
+        if (!quiet)
+            note_device(path, from, into);
         status = merge_profile(into, from, err);
     }
     mmt_profile_free(from);
     return status;
 }
 
-static int run_merge(const char *verb, char **paths, int count, bool fits,
-                     const char *out)
+static void forget_counts(struct mmt_profile *profile)
 {
-    mmt_error err = { 0 };
-    struct mmt_profile *all = mmt_profile_of(paths[0], NULL, &err);
-    mmt_status status = all ? MMT_OK : err.status;
+    profile->made.budget = 0;
+    profile->made.tried = profile->made.skipped = 0;
+    profile->made.wrong = profile->made.failed = 0;
+    profile->made.health.throttled = 0;
+}
+
+mmt_status mmt_merge_files(const struct mmt_merge *merge, mmt_error *err)
+{
+    struct mmt_profile *all = mmt_profile_of(merge->paths[0], NULL, err);
+    mmt_status status = all ? MMT_OK : err->status;
     char why[512];
 
     if (all && mmt_profile_foreign(all, &all->caps, why))
-        status = mmt_fail(&err, MMT_ERROR_ARGUMENT, "%s: %s", paths[0], why);
-    for (int i = 1; i < count && !status; i++)
-        status = merge_file(all, paths[i], &err);
-    if (!status && fits)
-        status = fit_anew(all, paths, count, &err);
+        status = mmt_fail(err, MMT_ERROR_ARGUMENT, "%s: %s", merge->paths[0], why);
+    if (all && merge->again)
+        forget_counts(all);
+    for (int i = 1; i < merge->count && !status; i++)
+        status = merge_file(all, merge->paths[i], merge->quiet, err);
+    if (!status && merge->fits)
+        status = fit_anew(all, merge->paths, merge->count, err);
     if (!status)
-        status = put_profile(all, out, &err);
+        status = put_profile(all, merge->out, err);
     mmt_profile_free(all);
-    return status ? mmt_failed(verb, &err) : MMT_EXIT_DONE;
+    return status;
 }
 
 int mmt_verb_merge(int argc, char **argv)
 {
-    const char *out = NULL;
-    bool fits = false;
+    struct mmt_merge merge = { 0 };
     const struct mmt_take takes[] = {
-        { .option = MMT_OPTION_FIT, .out = &fits },
+        { .option = MMT_OPTION_FIT, .out = &merge.fits },
         { .option = MMT_OPTION_OUTPUT,
-          .out = &out,
+          .out = &merge.out,
           .what = "written whole or not at all; may be one of those that are read; "
                   "default: standard output" },
     };
@@ -314,9 +324,11 @@ int mmt_verb_merge(int argc, char **argv)
     const int code = mmt_command_read(&command, argc, argv);
     if (code >= 0)
         return code;
-    int count = argc - optind;
-    if (count < 2)
+    mmt_error err = { 0 };
+    merge.paths = argv + optind;
+    merge.count = argc - optind;
+    if (merge.count < 2)
         return mmt_wrong_usage(argv[0], "%d %s named; it must be two profiles or more",
-                               count, count == 1 ? "file is" : "files are");
-    return run_merge(argv[0], argv + optind, count, fits, out);
+                               merge.count, merge.count == 1 ? "file is" : "files are");
+    return mmt_merge_files(&merge, &err) ? mmt_failed(argv[0], &err) : MMT_EXIT_DONE;
 }

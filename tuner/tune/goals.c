@@ -223,13 +223,20 @@ static double weight_of(const struct mmt_run *run, int goal)
     return 2;
 }
 
+/* What falls to this card of all that is left, while its own goal is its alone. */
+static double part_of_card(const struct mmt_run *run, double own, double left)
+{
+    return own + (left - own) / fmax(run->options.cards.count, 1);
+}
+
 /* The part of run->goals.at in what is left. */
 static double share_of_time(const struct mmt_run *run)
 {
+    const double own = weight_of(run, run->goals.at);
     double left = 0;
     for (int i = run->goals.at; i < run->goals.count; i++)
         left += weight_of(run, i);
-    return weight_of(run, run->goals.at) / left;
+    return own / part_of_card(run, own, left);
 }
 
 /* Seconds beside its search: setting up, and on a GPU that its arithmetic keeps busy the
@@ -253,6 +260,7 @@ double mmt_tune_share_time(const struct mmt_run *run)
         return INFINITY;
     for (int i = run->goals.at; i < run->goals.count; i++)
         all += beside_search(run, &run->goals.list[i]);
+    all = part_of_card(run, beside_search(run, mmt_tune_current(run)), all);
     double part = all > 0 ? fmin(1, fmax(left, 0) / 2 / all) : 0;
     return now + part * beside_search(run, &run->goals.list[run->goals.at]) +
            (left - part * all) * share_of_time(run);

@@ -10,6 +10,7 @@
 #include "tuner/model/fit.h"
 #include "tuner/tune/built.h"
 #include "tuner/tune/compiled.h"
+#include "tuner/tune/deal.h"
 #include "tuner/tune/fit.h"
 #include "tuner/tune/machine_fault.h"
 #include "tuner/tune/messages.h"
@@ -314,9 +315,10 @@ mmt_status mmt_tune_time_law(struct mmt_run *run, mmt_error *err)
         const double share = weights[i] / sum, now = mmt_now();
         const double left = ends - now;
         const double part = ceil(timings * share);
-        status = time_kind(
-            run, &kinds[i], i * APART, isfinite(left) ? now + left * share : INFINITY,
-            run->options.budget.candidates ? (int64_t) part : INT64_MAX, err);
+        status =
+            time_kind(run, &kinds[i], i * APART + (int) (SHAPES * mmt_tune_offset(run)),
+                      isfinite(left) ? now + left * share : INFINITY,
+                      run->options.budget.candidates ? (int64_t) part : INT64_MAX, err);
         if (!status)
             status = mmt_tune_end_suspicion(run, err);
         if (!status)

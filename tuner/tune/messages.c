@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "tuner/bench/yardstick.h"
+#include "tuner/tune/deal.h"
 #include "tuner/tune/messages.h"
 
 /* Seconds between two lines of progress, on a terminal and elsewhere. */
@@ -79,7 +80,7 @@ static const char *print_percent(double part, char out[32])
 static json_t *problem_list(const struct mmt_run *run)
 {
     json_t *list = json_array();
-    for (int i = 0; i < run->goals.count; i++) {
+    for (int i = 0; i < run->goals.all; i++) {
         char *text = mmt_message_problem(&run->goals.list[i]);
         json_array_append_new(list, json_string(text));
         free(text);
@@ -90,7 +91,9 @@ static json_t *problem_list(const struct mmt_run *run)
 static void say_budget(const struct mmt_run *run)
 {
     const struct mmt_budget *budget = &run->options.budget;
-    if (budget->seconds > 0)
+    if (!run->goals.count)
+        printf("this shard has none of the problems\n");
+    else if (budget->seconds > 0)
         printf("budget: %.0f seconds for %d problem%s, about %.0f for each\n",
                budget->seconds, run->goals.count, run->goals.count == 1 ? "" : "s",
                budget->seconds / run->goals.count);
@@ -141,12 +144,12 @@ void mmt_report_start(struct mmt_run *run)
     size_t known;
     mmt_journal_records(run->files.journal, &known);
     if (run->options.json) {
-        mmt_message_emit(json_pack("{s:s, s:s, s:s, s:o, s:f, s:I, s:s, s:I}", "event",
-                                   "start", "device", run->device.caps.name, "id",
-                                   run->device.id, "problems", problem_list(run),
-                                   "seconds", run->options.budget.seconds, "candidates",
-                                   (json_int_t) run->options.budget.candidates, "profile",
-                                   run->files.path, "known", (json_int_t) known));
+        mmt_message_emit(json_pack(
+            "{s:s, s:s, s:s, s:o, s:i, s:f, s:I, s:s, s:I}", "event", "start", "device",
+            run->device.caps.name, "id", run->device.id, "problems", problem_list(run),
+            "units", mmt_tune_count_units(run), "seconds", run->options.budget.seconds,
+            "candidates", (json_int_t) run->options.budget.candidates, "profile",
+            run->files.path, "known", (json_int_t) known));
         tell_load(run);
         mmt_report_journal(run);
         return;
@@ -219,7 +222,7 @@ void mmt_report_problem(struct mmt_run *run)
     free(text);
 }
 
-static int terminal_width(void)
+int mmt_terminal_width(void)
 {
     struct winsize size = { 0 };
     return ioctl(1, TIOCGWINSZ, &size) || size.ws_col < 20 ? 80 : size.ws_col;
@@ -311,7 +314,7 @@ static void show_line(struct mmt_run *run, const struct mmt_text *line)
 {
     run->clock.last_status = mmt_now();
     if (isatty(1))
-        printf("\r\033[K%.*s", terminal_width() - 1, mmt_text_string(line));
+        printf("\r\033[K%.*s", mmt_terminal_width() - 1, mmt_text_string(line));
     else
         printf("%s\n", mmt_text_string(line));
     fflush(stdout);

@@ -38,6 +38,9 @@ void mmt_message_emit(json_t *event);
 char *mmt_message_problem(const mmt_problem *problem);
 char *mmt_message_config(const struct mmt_config *config);
 
+/* Columns of standard output. */
+int mmt_terminal_width(void);
+
 /* Takes the changing line away. */
 void mmt_message_clear_line(const struct mmt_run *run);
 

@@ -45,7 +45,7 @@ static mmt_status make_data_folder(mmt_error *err)
                : MMT_OK;
 }
 
-static mmt_status set_path(struct mmt_run *run, mmt_error *err)
+mmt_status mmt_tune_set_path(struct mmt_run *run, mmt_error *err)
 {
     struct mmt_text path = { 0 };
     if (run->options.output)
@@ -193,7 +193,7 @@ mmt_status mmt_tune_open_profile(struct mmt_run *run, mmt_error *err)
     run->files.profile = mmt_profile_create();
     if (!run->files.profile)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a profile");
-    mmt_status status = set_path(run, err);
+    mmt_status status = mmt_tune_set_path(run, err);
     if (!status && run->options.fresh)
         status = keep_before(run, err);
     if (!status)

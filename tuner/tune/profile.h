@@ -4,6 +4,9 @@
 
 #include "tuner/tune/state.h"
 
+/* Finds run->files.path by the options and the device's caps. */
+mmt_status mmt_tune_set_path(struct mmt_run *run, mmt_error *err);
+
 /* Reads what stands at the path, or starts an empty one; finds out whether the place can
  * be written to. */
 mmt_status mmt_tune_open_profile(struct mmt_run *run, mmt_error *err);

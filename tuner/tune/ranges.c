@@ -176,13 +176,9 @@ static void add_winners(struct ranging *r)
         const mmt_problem problem = problem_at(r, s);
         add_winner(r, &problem);
     }
-    for (int i = 0; i < r->run->goals.count; i++) {
-        const mmt_problem *goal = &r->run->goals.list[i];
-        const mmt_problem at = mmt_problem_with_m(&r->range->problem, goal->m);
-        if (goal->op == MMT_GEMM && goal->m >= r->range->problem.m &&
-            goal->m <= r->range->m_to && mmt_problem_equal(&at, goal))
-            add_winner(r, goal);
-    }
+    for (int i = 0; i < r->run->goals.count; i++)
+        if (mmt_tune_range_has(r->range, &r->run->goals.list[i]))
+            add_winner(r, &r->run->goals.list[i]);
 }
 
 /* What the law ranks as number `place` at each sample. */

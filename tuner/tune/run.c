@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "tuner/tune/deal.h"
 #include "tuner/tune/fit.h"
 #include "tuner/tune/goals.h"
 #include "tuner/tune/machine_fault.h"
@@ -179,7 +180,13 @@ static mmt_status prepare_tuning(struct mmt_run *run, mmt_error *err)
     run->files.known = status || access(run->files.path, F_OK)
                            ? 0
                            : mmt_journal_count(run->files.journal);
-    return status ? status : mmt_tune_set_goals(run, err);
+    if (!status)
+        status = mmt_tune_set_goals(run, err);
+    if (!status) {
+        mmt_tune_keep_shard(run);
+        mmt_tune_take_goal(run);
+    }
+    return status;
 }
 
 static bool has_verdicts(const struct mmt_run *run)
@@ -226,7 +233,7 @@ static mmt_status require_winner(const struct mmt_run *run, mmt_error *err)
     for (int i = 0; i < run->goals.count; i++)
         if (mmt_tune_winner(run, &run->goals.list[i]))
             return MMT_OK;
-    if (mmt_pool_interrupts() || run->found || has_verdicts(run))
+    if (!run->goals.count || mmt_pool_interrupts() || run->found || has_verdicts(run))
         return MMT_OK;
     if (!run->counts.tried) {
         describe_shortage(run, shortage);
@@ -279,9 +286,13 @@ static mmt_status tune_goals(struct mmt_run *run, mmt_error *err)
 {
     struct mmt_run_problems *goals = &run->goals;
     mmt_status status = MMT_OK;
-    for (goals->at = 0; !status && goals->at < goals->count && !mmt_pool_interrupts();
-         goals->at++)
+    for (goals->at = 0; !status && !mmt_pool_interrupts() && mmt_tune_take_goal(run);
+         goals->at++) {
         status = mmt_tune_problem(run, err);
+        if (!status && !mmt_pool_interrupts())
+            mmt_tune_end_goal(run);
+    }
+    mmt_tune_keep_own_ranges(run);
     return status;
 }
 
@@ -329,6 +340,8 @@ static mmt_status tune_and_save(struct mmt_run *run, mmt_error *err)
     start_clock(run);
     if (!status)
         status = run_phases(run, err);
+    if (!status && !mmt_pool_interrupts())
+        mmt_tune_end_ranges(run);
     /* Whatever failed, what was learned before is written. */
     mmt_error own = { 0 };
     const mmt_status saved = save_at_end(run, &own);

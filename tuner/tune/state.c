@@ -41,6 +41,7 @@ mmt_status mmt_problems_add(struct mmt_run_problems *problems, const mmt_problem
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the list of problems");
     problems->list = grown;
     grown[problems->count++] = *problem;
+    problems->all = problems->count;
     return MMT_OK;
 }
 
@@ -73,8 +74,10 @@ double mmt_tune_room(const struct mmt_run *run)
 {
     const struct mmt_budget *budget = &run->options.budget;
     double least = run->device.caps.kind == MMT_CPU ? LEAST_SECONDS_CPU : LEAST_SECONDS;
-    return budget->seconds > 0 ? budget->seconds / least
-                               : (double) budget->candidates / LEAST_CANDIDATES;
+    const double room = budget->seconds > 0
+                            ? budget->seconds / least
+                            : (double) budget->candidates / LEAST_CANDIDATES;
+    return room * fmax(run->options.cards.count, 1);
 }
 
 double mmt_tune_setting_up(const mmt_problem *problem)
@@ -97,6 +100,13 @@ mmt_status mmt_ranges_add(struct mmt_run *run, const mmt_problem *problem, int64
     run->ranges.list = grown;
     grown[run->ranges.count++] = (struct mmt_tune_range){ *problem, m_to };
     return MMT_OK;
+}
+
+bool mmt_tune_range_has(const struct mmt_tune_range *range, const mmt_problem *goal)
+{
+    const mmt_problem at = mmt_problem_with_m(&range->problem, goal->m);
+    return goal->op == MMT_GEMM && goal->m >= range->problem.m &&
+           goal->m <= range->m_to && mmt_problem_equal(&at, goal);
 }
 
 /* ---- configurations and times ---------------------------------------------------- */

@@ -10,6 +10,14 @@
 #include "tuner/measure/roofline.h"
 #include "tuner/tune/pool.h"
 
+/* The cards of one kind that share a run's problems, a tuner each. Strings are the
+ * caller's. */
+struct mmt_tune_cards {
+    int number, count;  /* of this one, from 0; of all. 0: it has no others */
+    const char *folder; /* where they take problems (deal.h); NULL: it has all */
+    const char *key;    /* this card's */
+};
+
 /* Lists and strings are the caller's, and outlive the run. */
 struct mmt_tune_options {
     const char *device; /* NULL: "0" */
@@ -32,6 +40,8 @@ struct mmt_tune_options {
     bool recorded;         /* the goals are what programs computed */
     const char *recording; /* its file; NULL: the device's own */
     bool emulated;         /* their f32 may be emulated, too */
+    struct mmt_shard shard;
+    struct mmt_tune_cards cards;
 };
 
 struct mmt_counts {
@@ -127,6 +137,7 @@ struct mmt_run_problems {
     mmt_problem *list;
     double *weights; /* parts of the time, one each; NULL: the usual ones */
     int count, at;   /* how many there are, and which one is being tuned */
+    int all;         /* with those behind, which other cards of the kind have */
 };
 
 /* A file of a library that programs were recorded with. */
@@ -204,12 +215,15 @@ mmt_status mmt_problems_add(struct mmt_run_problems *problems, const mmt_problem
 mmt_status mmt_ranges_add(struct mmt_run *run, const mmt_problem *problem, int64_t m_to,
                           mmt_error *err);
 
+/* Whether a goal is of the range. */
+bool mmt_tune_range_has(const struct mmt_tune_range *range, const mmt_problem *goal);
+
 /* Whether the device has memory for tuning a problem: its inputs are there twice, random
  * ones and whole numbers. */
 mmt_status mmt_tune_check_fits(const struct mmt_run *run, const mmt_problem *p,
                                mmt_error *err);
 
-/* How many problems the budget has room for. */
+/* How many problems the budget has room for, on all cards of the kind. */
 double mmt_tune_room(const struct mmt_run *run);
 
 /* Seconds that a problem's data, and their sums for verifying, take the host. */

@@ -7,7 +7,8 @@
  *   finals  goals  law_times  summary
  *   compiled  fit  machine_fault  messages_verdicts  recorded  roofline  yardstick
  *   messages  pool  profile  template_search
- *   built  state */
+ *   built  deal
+ *   state */
 #ifndef MMT_TUNER_TUNE_TUNE_H
 #define MMT_TUNER_TUNE_TUNE_H
 

@@ -1,11 +1,14 @@
 /* A worker's tasks: compiling, verifying and timing candidates on its device. */
 #include "tuner/worker/tasks.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "tuner/measure/measure.h"
 #include "tuner/measure/roofline.h"
 #include "tuner/common/options.h"
@@ -53,6 +56,27 @@ static mmt_problem of_size(const mmt_problem *p, int64_t most, int64_t batch)
 
 /* ---- compiling ------------------------------------------------------------------- */
 
+/* Waits while another worker, of any tuner with this cache, compiles the same text, which
+ * is in the cache then. Closing what it returns lets go; -1: the file system has no
+ * locks, and a text may be compiled twice. */
+static int begin_text(struct mmt_hash text)
+{
+    struct flock byte = { .l_type = F_WRLCK,
+                          .l_start = (off_t) (text.low >> 2),
+                          .l_len = 1 };
+    struct mmt_text path = { 0 };
+    int fd = -1;
+    mmt_file_cache_folder(&path);
+    mmt_text_add(&path, "/compiling");
+    if (!mmt_file_open_log(mmt_text_string(&path), &fd, NULL) &&
+        fcntl(fd, F_OFD_SETLKW, &byte)) {
+        close(fd);
+        fd = -1;
+    }
+    mmt_text_finish(&path);
+    return fd;
+}
+
 /* With `heeds`, what the compiler warns of counts. */
 static mmt_status compile_variant(struct worker *w, const struct mmt_job *job,
                                   bool aligned, bool heeds, mmt_error *err)
@@ -61,8 +85,11 @@ static mmt_status compile_variant(struct worker *w, const struct mmt_job *job,
     struct mmt_text log = { 0 };
     char why[256];
     bool cached;
+    const int lock = begin_text(mmt_config_hash(&job->configs[0], &variant));
     mmt_status status =
         mmt_kernel_compile(w->device, &job->configs[0], &variant, &log, &cached, err);
+    if (lock >= 0)
+        close(lock);
     if (!status && heeds && mmt_log_warns(mmt_text_string(&log), why))
         status = mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s", why);
     mmt_text_finish(&log);

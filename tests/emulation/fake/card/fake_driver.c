@@ -2,7 +2,8 @@
  * kernels, too (tests/emulation/cuda). By their own clock a launch takes a millisecond at
  * 2000 MHz, whatever it does, and longer where they run slower: three times as long where
  * its text has the line that MMT_FAKE_SLOW holds; what MMT_FAKE_DEADLY holds ends the
- * process instead. MMT_FAKE_NAME is their name. */
+ * process instead. MMT_FAKE_NAME is their name; with MMT_FAKE_ODD_NAME that of every
+ * other card. With MMT_FAKE_UUIDS, set, each has a UUID of its own. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -95,8 +96,17 @@ EXPORT(CUresult) cuDeviceGet(CUdevice *device, int ordinal)
 
 EXPORT(CUresult) cuDeviceGetName(char *name, int size, CUdevice device)
 {
-    const char *told = getenv("MMT_FAKE_NAME");
+    const char *odd = device % 2 ? getenv("MMT_FAKE_ODD_NAME") : NULL;
+    const char *told = odd ? odd : getenv("MMT_FAKE_NAME");
     snprintf(name, (size_t) size, "%s", told ? told : "Card that is not there");
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
+{
+    if (!getenv("MMT_FAKE_UUIDS"))
+        return CUDA_ERROR_NOT_SUPPORTED;
+    memset(uuid, 17 + device, sizeof *uuid);
     return CUDA_SUCCESS;
 }
 
