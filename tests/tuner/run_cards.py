@@ -158,6 +158,29 @@ def test_shards():
         expect(MMTUNE, ["--shard", wrong], 2, f"--shard is '{wrong}'", env=env)
 
 
+def test_compiled():
+    """What is compiled apart a run finds by its hash."""
+    kinds = ["--op", "heat2d", "--type", "f32", "--shape", "24x40,40x24", "--budget", "8c"]
+
+    def binaries(cache):
+        return {os.path.basename(path) for path in glob.glob(f"{folder}/{cache}/mmtune/*.bin")}
+
+    def words_in(cache, *words):
+        expect(MMTUNE, [*words, *kinds], 0, env=dict(environment, XDG_CACHE_HOME=f"{folder}/{cache}"))
+        return binaries(cache)
+
+    path = folder + "/apart.json"
+    needed = words_in("whole", "--device", "cuda:0", "-o", path)
+    before = words_in("apart", "compile", "--for", "null:compute_75")
+    check(before and before <= needed, f"each is one that the run compiles itself: {before - needed}")
+    words_in("apart", "--device", "cuda:0", "-o", folder + "/other.json")
+    check(binaries("apart") == needed, f"the run adds what is left: {binaries('apart') ^ needed}")
+    check(words_in("third", "compile", "--for", path) == before, "a profile of the card serves as well")
+    expect(MMTUNE, ["compile", *kinds], 2, "--for must name a card", env=environment)
+    expect(MMTUNE, ["compile", "--for", "null:sm_90", "--budget", "5m"], 2, "--budget must count candidates", env=environment)
+
+
+test_compiled()
 test_shards()
 test_shared()
 test_lost()

@@ -20,7 +20,7 @@ def run(words, status, *said):
 
 # ---- names and letters --------------------------------------------------------------------------
 
-VERBS = "tune devices suites templates emit verify regret show diff merge bundle bench recorded run".split()
+VERBS = "tune compile devices suites templates emit verify regret show diff merge bundle bench recorded run".split()
 STUDIES = ["study " + name for name in "ladder addition cards longvector pyramid cg crossover".split()
            if has_studies(MMTUNE)]
 OPTION = re.compile(r"  (?:-(\w), |    )(--[a-z0-9-]+)( [A-Z]+)?  +(?=\S)")
@@ -98,7 +98,7 @@ def test_configurations(device):
 # ---- what was meant, and units ------------------------------------------------------------------
 
 MEANT = [
-    (["tnue"], 2, "no verb 'tnue' (did you mean 'tune'?)", "there are tune, devices"),
+    (["tnue"], 2, "no verb 'tnue' (did you mean 'tune'?)", "there are tune, compile, devices"),
     (["tune", "--buget", "5m"], 2, "no option --buget (did you mean '--budget'?)", "there are --device, "),
     (["tune", "--buget=5m"], 2, "no option --buget (did you mean '--budget'?)"),
     (["--devise", "0"], 2, "did you mean '--device'?"),
@@ -120,7 +120,7 @@ MEANT = [
 ]
 
 OTHERS = [
-    (["bench", "--budget", "5m"], 2, "option --budget is for tune, regret; there are --device"),
+    (["bench", "--budget", "5m"], 2, "option --budget is for tune, compile, regret; there are --device"),
     (["suites", "-d", "0"], 2, "option -d is for tune, templates, verify"),
     (["study", "cards", "--sizes", "8"], 2, "option --sizes is not for study cards"),
 ]

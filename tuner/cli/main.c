@@ -20,6 +20,8 @@ static const struct verb {
 } verbs[] = {
     { "tune", mmt_verb_tune, "tune a device and write its profile (also with no verb)",
       untouched },
+    { "compile", mmt_verb_compile,
+      "compile for a card that is not here, before tuning it", whole },
     { "devices", mmt_verb_devices, "list and number the devices of this machine", reads },
     { "suites", mmt_verb_suites, "list the suites of shapes", reads },
     { "templates", mmt_verb_templates, "list the kernels, their knobs, and what is legal",

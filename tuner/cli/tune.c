@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tuner/cli/cards.h"
+#include "tuner/cli/request.h"
 #include "tuner/search/search.h"
 #include "tuner/tune/tune.h"
 
@@ -16,15 +17,8 @@ static const char about[] =
     "Several cards of one kind share the problems, each in a process of its own, and\n"
     "make one profile. FILE.cards beside it has what each of them learned.\n";
 
-struct request {
-    struct mmt_tune_options options; /* owns its shapes and suites */
-    struct mmt_words shapes;         /* as they were given */
-    bool some_op;                    /* --op was given */
-    const char *f32;                 /* --f32; NULL: not given */
-};
-
 /* The op of the run: what --template computes, where one is named. */
-static mmt_status choose_op(struct request *request, mmt_error *err)
+static mmt_status choose_op(struct mmt_tune_request *request, mmt_error *err)
 {
     struct mmt_tune_options *o = &request->options;
     const struct mmt_template *template =
@@ -68,7 +62,7 @@ static mmt_status read_shape(const struct mmt_tune_options *o, const char *given
 }
 
 /* Shapes and suites can be read once the operation is known. */
-static mmt_status read_problems(struct request *request, mmt_error *err)
+mmt_status mmt_tune_read_problems(struct mmt_tune_request *request, mmt_error *err)
 {
     struct mmt_tune_options *o = &request->options;
     mmt_status status = choose_op(request, err);
@@ -87,7 +81,7 @@ static mmt_status read_problems(struct request *request, mmt_error *err)
 }
 
 /* What programs computed says itself which problems these are. */
-static int check_recorded(struct request *request, int argc, char **argv)
+static int check_recorded(struct mmt_tune_request *request, int argc, char **argv)
 {
     struct mmt_tune_options *o = &request->options;
     const bool shaped = request->shapes.count || o->suites.count || o->transposes ||
@@ -109,7 +103,7 @@ static int check_recorded(struct request *request, int argc, char **argv)
     return -1;
 }
 
-static mmt_status take_suite(void *suites, const char *name, mmt_error *err)
+mmt_status mmt_tune_take_suite(void *suites, const char *name, mmt_error *err)
 {
     return !strcmp(name, "default") || mmt_suite_find(name, err)
                ? mmt_words_take(suites, name, err)
@@ -125,7 +119,7 @@ static mmt_status read_resume(const struct mmt_take *take, const char *value,
 }
 
 /* Returns -1 where the run may begin, else the exit status. */
-static int read_options(int argc, char **argv, struct request *request)
+static int read_options(int argc, char **argv, struct mmt_tune_request *request)
 {
     struct mmt_tune_options *o = &request->options;
     static const char *const modes[] = { "strict", "emulated", NULL };
@@ -161,7 +155,7 @@ static int read_options(int argc, char **argv, struct request *request)
         { .option = MMT_OPTION_SUITE,
           .out = &o->suites,
           .words = mmt_suite_words(),
-          .each = take_suite },
+          .each = mmt_tune_take_suite },
         { .option = MMT_OPTION_TRANSPOSES, .out = &o->transposes },
         { .option = MMT_OPTION_LD, .out = o->ld_padding },
         { .option = MMT_OPTION_TEMPLATE,
@@ -189,7 +183,7 @@ static int read_options(int argc, char **argv, struct request *request)
         code = check_recorded(request, argc, argv);
     if (code >= 0)
         return code;
-    if (read_problems(request, &err))
+    if (mmt_tune_read_problems(request, &err))
         return mmt_failed_or_usage(argv[0], &err);
     return -1;
 }
@@ -222,16 +216,21 @@ static int run_tuning(const struct mmt_tune_options *options, const char *verb)
     return code;
 }
 
+void mmt_tune_request_finish(struct mmt_tune_request *request)
+{
+    mmt_words_finish(&request->shapes);
+    mmt_words_finish(&request->options.suites);
+    free(request->options.shapes);
+}
+
 int mmt_verb_tune(int argc, char **argv)
 {
-    struct request request = { .some_op = false };
+    struct mmt_tune_request request = { .some_op = false };
     int code = read_options(argc, argv, &request);
     if (code < 0)
         code = mmt_are_cards(request.options.device)
                    ? mmt_tune_on_cards(&request.options, argv[0], run_tuning)
                    : run_tuning(&request.options, argv[0]);
-    mmt_words_finish(&request.shapes);
-    mmt_words_finish(&request.options.suites);
-    free(request.options.shapes);
+    mmt_tune_request_finish(&request);
     return code;
 }

@@ -49,6 +49,7 @@ extern volatile pid_t mmt_interrupted_child;
  * names, letters, values and help. */
 enum mmt_option {
     MMT_OPTION_DEVICE,
+    MMT_OPTION_FOR,
     MMT_OPTION_ARCH,
     MMT_OPTION_PROFILE,
     MMT_OPTION_FILE,

@@ -10,6 +10,7 @@
 
 /* A verb gets its own words alone: argv[0] is its name. Returns the exit status. */
 int mmt_verb_tune(int argc, char **argv);
+int mmt_verb_compile(int argc, char **argv);
 int mmt_verb_devices(int argc, char **argv);
 int mmt_verb_suites(int argc, char **argv);
 int mmt_verb_templates(int argc, char **argv);

@@ -88,6 +88,9 @@ static const struct row {
                             "tune, templates, verify, regret, show, bundle, bench, "
                             "study, recorded",
                             "a number or id of `mmtune devices`; default: 0" },
+    [MMT_OPTION_FOR] = { "--for", 0, "CARD", mmt_option_read_word, "compile",
+                         "null:sm_90 and the like, or a profile (FILE) of the very "
+                         "card, whose multiprocessors are known" },
     [MMT_OPTION_ARCH] = { "--arch", 0, "LIST", mmt_option_read_words, "bundle",
                           "of CUDA's architectures, such as sm_80,sm_90" },
     [MMT_OPTION_PROFILE] = { "--profile", 0, "FILE", mmt_option_read_word,
@@ -110,14 +113,15 @@ static const struct row {
                          "within a bound of its own; default: strict",
                          f32_words },
     [MMT_OPTION_OP] = { "--op", 'p', "NAME", mmt_option_read_op,
-                        "tune, verify, show, diff, bundle",
+                        "tune, compile, verify, show, diff, bundle",
                         "what is computed: {}; default: gemm", op_words },
     [MMT_OPTION_TYPE] = { "--type", 't', "LIST", mmt_option_read_types,
-                          "tune, templates, emit, verify, regret, show, diff, bundle, "
+                          "tune, compile, templates, emit, verify, regret, show, diff, "
+                          "bundle, "
                           "bench, study",
                           "of {}; default: f32", mmt_type_words },
     [MMT_OPTION_OUT] = { "--out", 0, "TYPE", mmt_option_read_out,
-                         "tune, emit, verify, bundle, bench",
+                         "tune, compile, emit, verify, bundle, bench",
                          "C's, where a type has a choice; default: its own" },
     [MMT_OPTION_BIAS] = { "--bias", 0, "NAME", mmt_option_read_bias,
                           "emit, verify, bundle", "what is added to C: {}; default: none",
@@ -130,13 +134,13 @@ static const struct row {
                               "how a batch's matrices are found: {}; default: stride",
                               batch_by_words },
     [MMT_OPTION_SHAPE] = { "--shape", 's', "LIST", mmt_option_read_words,
-                           "tune, verify, bundle, bench",
+                           "tune, compile, verify, bundle, bench",
                            "of MxNxK, or MxNxKxBATCH for a batch" },
     [MMT_OPTION_EXPLAIN] = { "--explain", 'e', "LIST", mmt_option_read_words, "show",
                              "of shapes, MxNxK: which kernel the library chooses for "
                              "each, why, and what is expected of each kernel that is "
                              "kept" },
-    [MMT_OPTION_SUITE] = { "--suite", 0, "LIST", NULL, "tune, bundle, bench",
+    [MMT_OPTION_SUITE] = { "--suite", 0, "LIST", NULL, "tune, compile, bundle, bench",
                            "of those that `mmtune suites` lists: {}; default: default, "
                            "where no "
                            "--shape is named" },
@@ -146,14 +150,15 @@ static const struct row {
     [MMT_OPTION_SIZES] = { "--sizes", 0, "LIST", NULL, "study",
                            "see above; default: as the paper has them" },
     [MMT_OPTION_TRANSPOSES] = { "--transposes", 'x', "LIST", mmt_option_read_transposes,
-                                "tune, emit, verify, show, bundle, bench",
+                                "tune, compile, emit, verify, show, bundle, bench",
                                 "of {}: A first, t is transposed; default: nn",
                                 mmt_transposes_words },
-    [MMT_OPTION_LD] = { "--ld", 0, "LIST", mmt_option_read_picks, "tune, bundle, bench",
+    [MMT_OPTION_LD] = { "--ld", 0, "LIST", mmt_option_read_picks,
+                        "tune, compile, bundle, bench",
                         "of {}: leading dimensions without gap, or odd ones that leave "
                         "no row of a product aligned; default: packed",
                         ld_words },
-    [MMT_OPTION_TEMPLATE] = { "--template", 0, "NAME", NULL, "tune, verify",
+    [MMT_OPTION_TEMPLATE] = { "--template", 0, "NAME", NULL, "tune, compile, verify",
                               "this template alone; see `mmtune templates`; default: "
                               "all" },
     [MMT_OPTION_CONFIGURATION] = { "--configuration", 'c', "TEXT", mmt_option_read_word,
@@ -179,10 +184,11 @@ static const struct row {
     [MMT_OPTION_EFFORT] = { "--effort", 0, "NAME", NULL, "bench",
                             "{}; with measure, plans time the kernels that promise most; "
                             "default: estimate" },
-    [MMT_OPTION_SEARCH] = { "--search", 0, "NAME", mmt_option_read_choice, "tune",
+    [MMT_OPTION_SEARCH] = { "--search", 0, "NAME", mmt_option_read_choice,
+                            "tune, compile",
                             "how candidates are found: {}; default: auto" },
     [MMT_OPTION_BUDGET] = { "--budget", 'b', "BUDGET", mmt_option_read_budget,
-                            "tune, regret",
+                            "tune, compile, regret",
                             "a time, 90s, 5m or 1h, or candidates, 200c; default: 5m" },
     [MMT_OPTION_REPETITIONS] = { "--repetitions", 0, "COUNT", mmt_option_read_count,
                                  "study",
@@ -208,8 +214,8 @@ static const struct row {
     [MMT_OPTION_PAPER] = { "--paper", 0, "NAME", mmt_option_read_choice, "study",
                            "{}; default: all" },
     [MMT_OPTION_SEED] = { "--seed", 0, "NUMBER", mmt_option_read_count,
-                          "tune, verify, regret, bench, study", "of the data; default: 1",
-                          NULL, 0, INT64_MAX },
+                          "tune, compile, verify, regret, bench, study",
+                          "of the data; default: 1", NULL, 0, INT64_MAX },
     [MMT_OPTION_CONDITION] = { "--condition", 0, "NUMBER", mmt_option_read_count, "study",
                                "of the systems' matrices, the largest eigenvalue over "
                                "the smallest; default: 10",
@@ -280,7 +286,8 @@ static const struct row {
                           "study, recorded",
                           "one JSON document instead of text" },
     [MMT_OPTION_HELP] = { "--help", 'h', NULL, NULL,
-                          "tune, devices, suites, templates, emit, verify, regret, show, "
+                          "tune, compile, devices, suites, templates, emit, verify, "
+                          "regret, show, "
                           "diff, merge, bundle, bench, study, recorded, run",
                           "this text" },
 };
