@@ -25,6 +25,8 @@ struct search {
     char foreign[512]; /* why the last of such a name is another device's, or "" */
     bool of_kin;       /* looks for others of the architecture instead */
     mmt_profile *kin;  /* of these the nearest, that has a model */
+    mmt_profile_visitor *visit; /* gets each path instead; NULL: none does */
+    void *visitor;
 };
 
 /* ---- files ------------------------------------------------------------------------ */
@@ -129,6 +131,20 @@ static bool is_profile(const char *name, const char *stem)
            !strcmp(name + length - 5, ".json");
 }
 
+/* What becomes of a file of a folder. */
+static mmt_status look_at(struct search *search, const char *name, const char *path,
+                          mmt_error *err)
+{
+    if (search->visit && is_profile(name, ""))
+        search->visit(search->visitor, path);
+    else if (!search->visit && search->of_kin && is_profile(name, search->caps->backend))
+        keep_kin(search, path);
+    else if (!search->visit && !search->of_kin &&
+             is_profile(name, mmt_text_string(&search->stem)))
+        return add_file(search, path, err);
+    return MMT_OK;
+}
+
 static mmt_status add_folder(struct search *search, const char *folder, mmt_error *err)
 {
     mmt_status status = MMT_OK;
@@ -137,11 +153,8 @@ static mmt_status add_folder(struct search *search, const char *folder, mmt_erro
     for (int i = 0; i < count; i++) {
         struct mmt_text path = { 0 };
         mmt_text_addf(&path, "%s/%s", folder, names[i]->d_name);
-        if (search->of_kin && is_profile(names[i]->d_name, search->caps->backend))
-            keep_kin(search, mmt_text_string(&path));
-        else if (!status && !search->of_kin &&
-                 is_profile(names[i]->d_name, mmt_text_string(&search->stem)))
-            status = add_file(search, mmt_text_string(&path), err);
+        if (!status)
+            status = look_at(search, names[i]->d_name, mmt_text_string(&path), err);
         mmt_text_finish(&path);
         free(names[i]);
     }
@@ -309,6 +322,12 @@ mmt_profile *mmt_profile_find_for(const struct mmt_caps *caps, const char *id,
         profile = combine_layers(&search, id, err);
     search_finish(&search);
     return profile;
+}
+
+mmt_status mmt_profile_visit(mmt_profile_visitor *visit, void *self, mmt_error *err)
+{
+    struct search search = { .visit = visit, .visitor = self };
+    return add_places(&search, err);
 }
 
 mmt_profile *mmt_profile_find(const mmt_device *device, mmt_error *err)

@@ -97,6 +97,11 @@ struct mmt_turn {
 mmt_status mmt_kernel_run(const struct mmt_kernel *kernel, const mmt_args *args,
                           const struct mmt_turn *turn, mmt_error *err);
 
+/* Calls `visit` with each file that a profile may be in, of all places where they are
+ * looked for, in their order. */
+typedef void mmt_profile_visitor(void *self, const char *path);
+mmt_status mmt_profile_visit(mmt_profile_visitor *visit, void *self, mmt_error *err);
+
 /* mmt_profile_find, without opening the device: `id` names it for people. */
 struct mmt_profile *mmt_profile_find_for(const struct mmt_caps *caps, const char *id,
                                          mmt_error *err);

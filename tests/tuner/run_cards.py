@@ -6,6 +6,7 @@ there (tests/emulation/fake/opencl)."""
 import glob
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -130,6 +131,23 @@ def test_kinds():
     for name in ("card-that-is-not-there", "other-card"):
         path = f"{folder}/data/mmtune/cuda-{name}.json"
         check(shapes_of(path) == sorted(SHAPES), f"{path}: {shapes_of(path)}")
+    site = folder + "/site"
+    os.mkdir(site)
+    shutil.copy(f"{folder}/data/mmtune/cuda-other-card.json", site)
+    write(site, "cuda-broken.json", "{")
+    os.chmod(site, 0o500)
+    env["MMTUNE_PROFILE_PATH"] = site
+    listed = {os.path.relpath(f["path"], folder): f for f in json.loads(expect(MMTUNE, ["profiles", "--json"], 0, env=env))
+              if f["path"].startswith(folder)}
+    used = {path: [(use["device"], use["layer"], use["as"]) for use in f["used"]] for path, f in listed.items()}
+    check(used == {"data/mmtune/cuda-card-that-is-not-there.json": [("cuda:0", 1, "measured on this very device")],
+                   "data/mmtune/cuda-other-card.json": [("cuda:1", 1, "measured on this very device")],
+                   "site/cuda-other-card.json": [("cuda:1", 2, "measured on this very device")],
+                   "site/cuda-broken.json": []}, f"{used}")
+    check("unusable" in listed["site/cuda-broken.json"] and all(f["date"] > "2026" for f in listed.values() if f["used"]),
+          f"{listed}")
+    expect(MMTUNE, ["profiles"], 0, "site/cuda-other-card.json\n  Other card (cuda, compute_75), 2 multiprocessors",
+           "used for cuda:1, layer 2", env=env)
     expect(MMTUNE, command("--device", "all", "-o", folder + "/one.json")[1:], 2, "are of two kinds", env=env)
     expect(MMTUNE, ["--device", "0,7"], 2, "there is no device '7'", env=env)
     expect(MMTUNE, ["--recorded", "--device", "all"], 2, "name one --device, and no --shard", env=env)

@@ -32,6 +32,8 @@ static const struct verb {
     { "recorded", mmt_verb_recorded, "print what programs computed, and what ours gives",
       whole },
     { "show", mmt_verb_show, "print a profile for people", reads },
+    { "profiles", mmt_verb_profiles,
+      "list the profiles that are found, and which are used", reads },
     { "diff", mmt_verb_diff, "compare two profiles, problem by problem", reads },
     { "merge", mmt_verb_merge, "make one profile of several of one device", whole },
     { "bundle", mmt_verb_bundle, "write a profile with compiled kernels, to ship",

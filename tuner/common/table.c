@@ -282,13 +282,14 @@ static const struct row {
                            "--template; FILE.before has the profile as it was until the "
                            "run ends" },
     [MMT_OPTION_JSON] = { "--json", 'j', NULL, mmt_option_read_flag,
-                          "devices, suites, templates, tune, regret, show, diff, bench, "
+                          "devices, suites, templates, tune, regret, show, profiles, "
+                          "diff, bench, "
                           "study, recorded",
                           "one JSON document instead of text" },
     [MMT_OPTION_HELP] = { "--help", 'h', NULL, NULL,
                           "tune, compile, devices, suites, templates, emit, verify, "
                           "regret, show, "
-                          "diff, merge, bundle, bench, study, recorded, run",
+                          "profiles, diff, merge, bundle, bench, study, recorded, run",
                           "this text" },
 };
 
