@@ -36,6 +36,7 @@ static const struct verb {
       "list the profiles that are found, and which are used", reads },
     { "diff", mmt_verb_diff, "compare two profiles, problem by problem", reads },
     { "merge", mmt_verb_merge, "make one profile of several of one device", whole },
+    { "share", mmt_verb_share, "write a profile as a file to send to others", whole },
     { "bundle", mmt_verb_bundle, "write a profile with compiled kernels, to ship",
       whole },
     { "bench", mmt_verb_bench, "time our kernels beside other libraries'", untouched },

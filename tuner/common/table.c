@@ -261,7 +261,7 @@ static const struct row {
     [MMT_OPTION_BLAS] = { "--blas", 0, NULL, mmt_option_read_flag, "run",
                           "also sgemm and dgemm of BLAS, with matrices in host memory" },
     [MMT_OPTION_OUTPUT] = { "--output", 'o', "FILE", mmt_option_read_word,
-                            "tune, emit, merge, bundle, study",
+                            "tune, emit, merge, share, bundle, study",
                             "default: standard output" },
     [MMT_OPTION_ARRAY] = { "--c", 0, "FILE", mmt_option_read_word, "bundle",
                            "the bundle as a C file, to compile in and to give to "
@@ -289,7 +289,8 @@ static const struct row {
     [MMT_OPTION_HELP] = { "--help", 'h', NULL, NULL,
                           "tune, compile, devices, suites, templates, emit, verify, "
                           "regret, show, "
-                          "profiles, diff, merge, bundle, bench, study, recorded, run",
+                          "profiles, diff, merge, share, bundle, bench, study, recorded, "
+                          "run",
                           "this text" },
 };
 
