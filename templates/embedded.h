@@ -1,5 +1,5 @@
-/* The kernel files as they were when the library was built (written by tools/embed.py).
- */
+/* Files as they were when the program was built (written by tools/embed.py): here those
+ * of kernels. */
 #ifndef MMT_TEMPLATES_EMBEDDED_H
 #define MMT_TEMPLATES_EMBEDDED_H
 

@@ -20,7 +20,7 @@ def run(words, status, *said):
 
 # ---- names and letters --------------------------------------------------------------------------
 
-VERBS = "tune compile devices suites templates emit verify regret show profiles diff merge share bundle bench recorded run".split()
+VERBS = "tune compile devices suites templates emit verify regret show report profiles diff merge share bundle bench recorded run".split()
 STUDIES = ["study " + name for name in "ladder addition cards longvector pyramid cg crossover".split()
            if has_studies(MMTUNE)]
 OPTION = re.compile(r"  (?:-(\w), |    )(--[a-z0-9-]+)( [A-Z]+)?  +(?=\S)")

@@ -34,6 +34,8 @@ static const struct verb {
     { "show", mmt_verb_show, "print a profile for people", reads },
     { "profiles", mmt_verb_profiles,
       "list the profiles that are found, and which are used", reads },
+    { "report", mmt_verb_report, "write a page for browsers: what was found, with plots",
+      whole },
     { "diff", mmt_verb_diff, "compare two profiles, problem by problem", reads },
     { "merge", mmt_verb_merge, "make one profile of several of one device", whole },
     { "share", mmt_verb_share, "write a profile as a file to send to others", whole },

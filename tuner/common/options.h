@@ -20,6 +20,7 @@ int mmt_verb_regret(int argc, char **argv);
 int mmt_verb_show(int argc, char **argv);
 int mmt_verb_profiles(int argc, char **argv);
 int mmt_verb_share(int argc, char **argv);
+int mmt_verb_report(int argc, char **argv);
 int mmt_verb_diff(int argc, char **argv);
 int mmt_verb_merge(int argc, char **argv);
 int mmt_verb_bundle(int argc, char **argv);

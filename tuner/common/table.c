@@ -86,7 +86,7 @@ static const struct row {
 } rows[MMT_NUM_OPTIONS] = {
     [MMT_OPTION_DEVICE] = { "--device", 'd', "DEVICE", mmt_option_read_word,
                             "tune, templates, verify, regret, show, bundle, bench, "
-                            "study, recorded",
+                            "study, recorded, report",
                             "a number or id of `mmtune devices`; default: 0" },
     [MMT_OPTION_FOR] = { "--for", 0, "CARD", mmt_option_read_word, "compile",
                          "null:sm_90 and the like, or a profile (FILE) of the very "
@@ -96,7 +96,7 @@ static const struct row {
     [MMT_OPTION_PROFILE] = { "--profile", 0, "FILE", mmt_option_read_word,
                              "regret, bundle, bench",
                              "whose kernels are compared; default: the device's own" },
-    [MMT_OPTION_FILE] = { "--file", 0, "FILE", mmt_option_read_word, "recorded",
+    [MMT_OPTION_FILE] = { "--file", 0, "FILE", mmt_option_read_word, "recorded, report",
                           "a recording; default: the device's own" },
     [MMT_OPTION_RUN] = { "--run", 0, "ID", mmt_option_read_word, "recorded",
                          "what one run of a program computed: its MMTUNE_RUN_ID, or its "
@@ -261,13 +261,15 @@ static const struct row {
     [MMT_OPTION_BLAS] = { "--blas", 0, NULL, mmt_option_read_flag, "run",
                           "also sgemm and dgemm of BLAS, with matrices in host memory" },
     [MMT_OPTION_OUTPUT] = { "--output", 'o', "FILE", mmt_option_read_word,
-                            "tune, emit, merge, share, bundle, study",
+                            "tune, emit, merge, share, bundle, study, report",
                             "default: standard output" },
     [MMT_OPTION_ARRAY] = { "--c", 0, "FILE", mmt_option_read_word, "bundle",
                            "the bundle as a C file, to compile in and to give to "
                            "mmt_profile_parse" },
     [MMT_OPTION_CSV] = { "--csv", 0, "FILE", mmt_option_read_word, "bench",
                          "also write a line for each library and problem" },
+    [MMT_OPTION_DATA] = { "--data", 0, "FOLDER", mmt_option_read_word, "report",
+                          "also write each table there, as CSV and JSON" },
     [MMT_OPTION_HTML] = { "--html", 0, "FILE", mmt_option_read_word, "diff",
                           "also write a page for browsers, with pictures" },
     [MMT_OPTION_RESUME] = { "--resume", 0, NULL, NULL, "tune",
@@ -290,7 +292,7 @@ static const struct row {
                           "tune, compile, devices, suites, templates, emit, verify, "
                           "regret, show, "
                           "profiles, diff, merge, share, bundle, bench, study, recorded, "
-                          "run",
+                          "report, run",
                           "this text" },
 };
 

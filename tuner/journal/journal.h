@@ -20,6 +20,7 @@ struct mmt_record {
     bool earlier;     /* by an earlier run, not by this one */
     bool held;        /* in memory, not in the file */
     int attempt;      /* 1, or more where earlier ones were tried again */
+    double at;        /* when it was written, in seconds since 1970; 0: not known */
     double limit;     /* of MMT_HUNG: the run's --limit, in seconds; 0: not known */
 };
 

@@ -68,6 +68,7 @@ static enum verdict read_record(struct mmt_journal *journal, const json_t *line,
     out->attempt = (int) json_number_value(json_object_get(line, "attempt"));
     out->attempt = out->attempt ? out->attempt : 1;
     out->limit = json_number_value(json_object_get(line, "limit"));
+    out->at = json_number_value(json_object_get(line, "at"));
     if (out->result.outcome == MMT_TIMED && !out->whole && !(out->result.time.median > 0))
         return UNREADABLE;
     if (out->whole && strcmp(word_of(line, "driver"), journal->caps.driver))

@@ -137,7 +137,7 @@ static void add_notes(struct mmt_text *page, const struct mmt_diff *diff)
 static void add_head(struct mmt_text *page, const struct mmt_diff *diff)
 {
     const struct mmt_diff_names names = mmt_diff_names(diff);
-    struct mmt_text title = { 0 }, line[MMT_DIFF_LINES];
+    struct mmt_text title = { 0 };
     mmt_text_addf(&title, "%s (A) and %s (B)", names.card[0], names.card[1]);
     mmt_text_add(page,
                  "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>"
@@ -145,6 +145,12 @@ static void add_head(struct mmt_text *page, const struct mmt_diff *diff)
     mmt_html_add_element(page, "title", mmt_text_string(&title));
     mmt_text_addf(page, "<style>%s</style></head>\n<body>", style);
     mmt_html_add_element(page, "h1", mmt_text_string(&title));
+    mmt_text_finish(&title);
+}
+
+static void add_lines(struct mmt_text *page, const struct mmt_diff *diff)
+{
+    struct mmt_text line[MMT_DIFF_LINES];
     mmt_text_add(page, "\n<div class=\"lines\">\n");
     mmt_diff_say(diff, line);
     for (int i = 0; i < MMT_DIFF_LINES; i++) {
@@ -153,7 +159,6 @@ static void add_head(struct mmt_text *page, const struct mmt_diff *diff)
         mmt_text_finish(&line[i]);
     }
     mmt_text_add(page, "</div>\n");
-    mmt_text_finish(&title);
 }
 
 static void add_pictures(struct mmt_text *page, const struct mmt_diff *diff)
@@ -185,18 +190,35 @@ static void add_pictures(struct mmt_text *page, const struct mmt_diff *diff)
         mmt_table_free(&rates);
 }
 
+static void add_findings(struct mmt_text *page, const struct mmt_diff *diff)
+{
+    add_lines(page, diff);
+    if (diff->num_both)
+        add_pictures(page, diff);
+}
+
+static void add_doubts(struct mmt_text *page, const struct mmt_diff_view *view)
+{
+    mmt_html_add_element(page, "h2", "Gaps and doubts");
+    add_gaps(page, view);
+    add_notes(page, view->diff);
+}
+
+void mmt_page_add_pair(struct mmt_text *page, const struct mmt_diff_view *view)
+{
+    add_findings(page, view->diff);
+    add_doubts(page, view);
+}
+
 void mmt_diff_add_page(const struct mmt_diff_view *view, struct mmt_text *page)
 {
     const struct mmt_diff *diff = view->diff;
     add_head(page, diff);
-    if (diff->num_both)
-        add_pictures(page, diff);
+    add_findings(page, diff);
     mmt_html_add_element(page, "h2", "Every kernel");
     add_kernels(page, diff);
     mmt_html_add_element(page, "h2", "The two cards");
     add_facts(page, diff);
-    mmt_html_add_element(page, "h2", "Gaps and doubts");
-    add_gaps(page, view);
-    add_notes(page, diff);
+    add_doubts(page, view);
     mmt_text_add(page, "</body></html>\n");
 }

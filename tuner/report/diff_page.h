@@ -4,6 +4,10 @@
 
 #include "tuner/report/diff.h"
 
+/* Adds what was found, what is missing and what is in doubt, for a page of other heads.
+ */
+void mmt_page_add_pair(struct mmt_text *page, const struct mmt_diff_view *view);
+
 /* Adds A's time over B's for each problem, over what the problem costs in FLOP, as SVG.
  */
 void mmt_page_add_plot(struct mmt_text *page, const struct mmt_diff *diff);

@@ -24,17 +24,24 @@ static void keep_run(struct mmt_recording *recording, const char *run)
     recording->count = left;
 }
 
-/* Of a device whose caps are known; `id` names it for people. */
+mmt_status mmt_recorded_open_for(const char *file, const char *run,
+                                 struct mmt_recorded_view *view, mmt_error *err)
+{
+    struct mmt_text stem = { 0 };
+    mmt_profile_stem(&view->caps, &stem);
+    const mmt_status status = mmt_recording_read_device(
+        mmt_text_string(&stem), file, run != NULL, &view->path, &view->recording, err);
+    mmt_text_finish(&stem);
+    if (!status && run)
+        keep_run(&view->recording, run);
+    return status;
+}
+
+/* The same, with the device's profile; `id` names it for people. */
 static mmt_status open_view(const char *id, const char *file, const char *run,
                             struct mmt_recorded_view *out, mmt_error *err)
 {
-    struct mmt_text stem = { 0 };
-    mmt_profile_stem(&out->caps, &stem);
-    mmt_status status = mmt_recording_read_device(
-        mmt_text_string(&stem), file, run != NULL, &out->path, &out->recording, err);
-    mmt_text_finish(&stem);
-    if (!status && run)
-        keep_run(&out->recording, run);
+    const mmt_status status = mmt_recorded_open_for(file, run, out, err);
     if (!status)
         out->profile = mmt_profile_find_for(&out->caps, id, NULL);
     return status;

@@ -22,6 +22,10 @@ struct mmt_recorded_view {
  * closed. */
 mmt_status mmt_recorded_open(const char *device, const char *file, const char *run,
                              struct mmt_recorded_view *out, mmt_error *err);
+/* The same of a device whose caps and f32_mode *view has; its profile is left to the
+ * caller. */
+mmt_status mmt_recorded_open_for(const char *file, const char *run,
+                                 struct mmt_recorded_view *view, mmt_error *err);
 void mmt_recorded_close(struct mmt_recorded_view *view);
 
 /* One call as it is judged. Pointers are the view's. */
