@@ -65,6 +65,11 @@ struct cuda_mark {
     CUevent event;
 };
 
+struct cuda_graph {
+    struct mmt_graph base;
+    CUgraphExec exec;
+};
+
 /* "CUDA could not launch a kernel: invalid argument (CUDA_ERROR_INVALID_VALUE)". */
 mmt_status mmt_cuda_fail(mmt_error *err, const char *what, CUresult result);
 
@@ -88,7 +93,7 @@ static inline void mmt_cuda_leave(bool pushed)
         mmt_cu.cuCtxPopCurrent_v2(&popped);
 }
 
-/* ---- cuda_memory.c: memory, queues, marks ---------------------------------------- */
+/* ---- cuda_memory.c: memory, queues, marks, graphs -------------------------------- */
 
 mmt_status mmt_cuda_buffer_create(mmt_device *device, size_t bytes, mmt_operand *out,
                                   mmt_error *err);
@@ -115,6 +120,11 @@ bool mmt_cuda_queue_captures(mmt_device *device, mmt_queue queue);
 int mmt_cuda_thread_mode(mmt_device *device, int mode);
 bool mmt_cuda_queue_hold(mmt_device *device, mmt_queue queue);
 void mmt_cuda_queue_release(mmt_device *device);
+bool mmt_cuda_capture_begin(mmt_device *device, mmt_queue queue);
+struct mmt_graph *mmt_cuda_capture_end(mmt_device *device, mmt_queue queue);
+mmt_status mmt_cuda_graph_launch(struct mmt_graph *graph, mmt_queue queue,
+                                 mmt_error *err);
+void mmt_cuda_graph_free(struct mmt_graph *graph);
 
 /* ---- cuda_kernel.c: from a binary to a launch ------------------------------------ */
 

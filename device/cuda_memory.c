@@ -1,4 +1,4 @@
-/* Memory, queues and marks of the CUDA backend. */
+/* Memory, queues, marks and graphs of the CUDA backend. */
 #include <stdlib.h>
 
 #include "device/cuda_internal.h"
@@ -241,7 +241,7 @@ void mmt_cuda_queue_release(mmt_device *device)
     sem_post(&((struct cuda_device *) device)->released);
 }
 
-/* ---- graphs that others capture ---------------------------------------------------- */
+/* ---- graphs that others capture, and our own --------------------------------------- */
 
 static bool captures(mmt_queue queue)
 {
@@ -268,4 +268,60 @@ int mmt_cuda_thread_mode(mmt_device *device, int mode)
     if (mmt_cu.cuThreadExchangeStreamCaptureMode)
         mmt_cu.cuThreadExchangeStreamCaptureMode(&exchanged);
     return (int) exchanged;
+}
+
+/* A driver that has the youngest of these functions has all. */
+bool mmt_cuda_capture_begin(mmt_device *device, mmt_queue queue)
+{
+    CUresult result = CUDA_ERROR_NOT_SUPPORTED;
+    bool pushed;
+    if (mmt_cu.cuGraphInstantiateWithFlags &&
+        mmt_cuda_enter(device, &pushed) == CUDA_SUCCESS) {
+        result = mmt_cu.cuStreamBeginCapture_v2((CUstream) queue,
+                                                CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+        mmt_cuda_leave(pushed);
+    }
+    return result == CUDA_SUCCESS;
+}
+
+struct mmt_graph *mmt_cuda_capture_end(mmt_device *device, mmt_queue queue)
+{
+    struct cuda_graph *graph = calloc(1, sizeof *graph);
+    CUgraph captured = NULL;
+    bool pushed;
+    CUresult result = mmt_cuda_enter(device, &pushed);
+    if (result == CUDA_SUCCESS)
+        result = mmt_cu.cuStreamEndCapture((CUstream) queue, &captured);
+    if (result == CUDA_SUCCESS && graph)
+        result = mmt_cu.cuGraphInstantiateWithFlags(&graph->exec, captured, 0);
+    if (captured)
+        mmt_cu.cuGraphDestroy(captured);
+    mmt_cuda_leave(pushed);
+    if (result != CUDA_SUCCESS || !graph) {
+        free(graph);
+        return NULL;
+    }
+    graph->base.device = device;
+    return &graph->base;
+}
+
+mmt_status mmt_cuda_graph_launch(struct mmt_graph *graph, mmt_queue queue, mmt_error *err)
+{
+    bool pushed;
+    CUresult result = mmt_cuda_enter(graph->device, &pushed);
+    if (result == CUDA_SUCCESS)
+        result =
+            mmt_cu.cuGraphLaunch(((struct cuda_graph *) graph)->exec, (CUstream) queue);
+    mmt_cuda_leave(pushed);
+    return result == CUDA_SUCCESS ? MMT_OK : mmt_cuda_fail(err, "launch a graph", result);
+}
+
+void mmt_cuda_graph_free(struct mmt_graph *base)
+{
+    struct cuda_graph *graph = (struct cuda_graph *) base;
+    bool pushed;
+    if (mmt_cuda_enter(base->device, &pushed) == CUDA_SUCCESS)
+        mmt_cu.cuGraphExecDestroy(graph->exec);
+    mmt_cuda_leave(pushed);
+    free(graph);
 }

@@ -456,6 +456,28 @@ bool mmt_queue_captures(mmt_device *device, mmt_queue queue)
            device->backend->queue_captures(device, queue);
 }
 
+bool mmt_capture_begin(mmt_device *device, mmt_queue queue)
+{
+    return device->backend->capture_begin &&
+           device->backend->capture_begin(device, queue);
+}
+
+struct mmt_graph *mmt_capture_end(mmt_device *device, mmt_queue queue)
+{
+    return device->backend->capture_end(device, queue);
+}
+
+mmt_status mmt_graph_launch(struct mmt_graph *graph, mmt_queue queue, mmt_error *err)
+{
+    return graph->device->backend->graph_launch(graph, queue, err);
+}
+
+void mmt_graph_free(struct mmt_graph *graph)
+{
+    if (graph)
+        graph->device->backend->graph_free(graph);
+}
+
 int mmt_thread_relax(mmt_device *device)
 {
     return device->backend->thread_mode ? device->backend->thread_mode(device, -1) : 0;

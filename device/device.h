@@ -238,6 +238,23 @@ void mmt_queue_release(mmt_device *device);
  * instead of executed. False where the platform has no graphs. */
 bool mmt_queue_captures(mmt_device *device, mmt_queue queue);
 
+/* What was captured from a queue, launched at once: a graph of CUDA. A launch runs
+ * without the gaps that the host leaves between launches of its own. */
+struct mmt_graph;
+
+/* Captures what this thread puts on a queue of mmt_queue_create from now on: none of it
+ * is executed. Other threads may do as they like. False where the platform or its driver
+ * has no graphs; then there is nothing to end. */
+bool mmt_capture_begin(mmt_device *device, mmt_queue queue);
+
+/* Ends it. NULL where something that was called meanwhile cannot be captured; the queue
+ * executes again, in either case. */
+struct mmt_graph *mmt_capture_end(mmt_device *device, mmt_queue queue);
+
+/* What the graph uses, such as buffers and functions, must still be there. */
+mmt_status mmt_graph_launch(struct mmt_graph *graph, mmt_queue queue, mmt_error *err);
+void mmt_graph_free(struct mmt_graph *graph); /* NULL is allowed */
+
 /* Lets this thread make buffers and wait while others capture graphs, which such calls
  * would spoil else; returns what the other call takes back. */
 int mmt_thread_relax(mmt_device *device);
@@ -309,11 +326,15 @@ struct mmt_backend {
                                mmt_error *);     /* optional */
     bool (*queue_hold)(mmt_device *, mmt_queue); /* optional, both or none */
     void (*queue_release)(mmt_device *);
-    bool (*queue_captures)(mmt_device *, mmt_queue);   /* optional */
-    int (*thread_mode)(mmt_device *, int mode);        /* optional: exchanges it; -1: the
-                                                        * one that disturbs nobody */
-    bool (*health)(mmt_device *, struct mmt_health *); /* optional */
-    unsigned (*resident)(struct mmt_function *);       /* optional */
+    bool (*queue_captures)(mmt_device *, mmt_queue); /* optional */
+    int (*thread_mode)(mmt_device *, int mode);      /* optional: exchanges it; -1: the
+                                                      * one that disturbs nobody */
+    bool (*capture_begin)(mmt_device *, mmt_queue);  /* optional, all four or none */
+    struct mmt_graph *(*capture_end)(mmt_device *, mmt_queue);
+    mmt_status (*graph_launch)(struct mmt_graph *, mmt_queue, mmt_error *);
+    void (*graph_free)(struct mmt_graph *);
+    bool (*health)(mmt_device *, struct mmt_health *);       /* optional */
+    unsigned (*resident)(struct mmt_function *);             /* optional */
     void (*set_carveout)(struct mmt_function *const *, int); /* optional */
     mmt_status (*tensor_map_encode)(mmt_device *, const struct mmt_tensor *,
                                     struct mmt_tensor_map *, mmt_error *); /* optional */
@@ -338,6 +359,9 @@ struct mmt_function {
     size_t shared;
 };
 struct mmt_mark {
+    mmt_device *device;
+};
+struct mmt_graph {
     mmt_device *device;
 };
 

@@ -361,6 +361,49 @@ static void test_compiler_choice(void)
 
 /* ---- CUDA ------------------------------------------------------------------------ */
 
+/* What is captured runs at each launch of the graph, and not before. */
+static void test_graph(mmt_device *device, struct mmt_function *function, mmt_queue queue)
+{
+    float got = 1, number = 1;
+    mmt_operand memory = buffer_of(device, sizeof number);
+    struct mmt_value values[] = {
+        { .kind = MMT_VALUE_BUFFER, .buffer = memory.handle },
+        { .kind = MMT_VALUE_BUFFER, .buffer = memory.handle },
+        { .kind = MMT_VALUE_I64, .i64 = 0 },
+        { .kind = MMT_VALUE_I32, .i32 = 1 },
+        { .kind = MMT_VALUE_F32, .f32 = 0 },
+        { .kind = MMT_VALUE_F64, .f64 = 0.5 },
+    };
+    CHECK_OK(mmt_buffer_write(device, memory, &number, sizeof number, &err), err);
+    if (!CHECK(mmt_capture_begin(device, queue)))
+        return;
+    CHECK(mmt_queue_captures(device, queue));
+    CHECK_OK(mmt_function_launch(function, (unsigned[]){ 1, 1, 1 }, values, 6,
+                                 MMT_ORDER_OF_QUEUE, queue, NULL, &err),
+             err);
+    struct mmt_graph *graph = mmt_capture_end(device, queue);
+    CHECK(!mmt_queue_captures(device, queue));
+    CHECK_OK(mmt_finish(device, queue, &err), err);
+    CHECK_OK(mmt_buffer_read(device, &got, memory, sizeof got, &err), err);
+    CHECK(got == 1);
+    for (int i = 0; CHECK(graph) && i < 2; i++) {
+        CHECK_OK(mmt_buffer_write(device, memory, &number, sizeof number, &err), err);
+        CHECK_OK(mmt_graph_launch(graph, queue, &err), err);
+        CHECK_OK(mmt_finish(device, queue, &err), err);
+        CHECK_OK(mmt_buffer_read(device, &got, memory, sizeof got, &err), err);
+        CHECK(got == 0.5f);
+    }
+    mmt_graph_free(graph);
+    mmt_graph_free(NULL);
+
+    /* Waiting for a queue spoils its capture, and the queue serves again. */
+    CHECK(mmt_capture_begin(device, queue));
+    CHECK(mmt_finish(device, queue, &err) == MMT_ERROR_DEVICE);
+    CHECK(!mmt_capture_end(device, queue));
+    CHECK_OK(mmt_finish(device, queue, &err), err);
+    mmt_buffer_free(device, memory);
+}
+
 static void test_scale(mmt_device *device, struct mmt_module *module, mmt_queue queue)
 {
     struct mmt_function *function = function_of(module, "scale", BLOCK, 0);
@@ -390,6 +433,8 @@ static void test_scale(mmt_device *device, struct mmt_module *module, mmt_queue 
     for (int i = 0; i < COUNT; i++)
         wrong += got[i] != 2 * (float) ((i ^ 1) + 7) + 0.5f;
     CHECK_EQ_INT(wrong, 0);
+    if (queue)
+        test_graph(device, function, queue);
     mmt_function_free(function);
     mmt_buffer_free(device, in);
     mmt_buffer_free(device, out);

@@ -2,8 +2,10 @@
  * kernels, too (tests/emulation/cuda). By their own clock a launch takes a millisecond at
  * 2000 MHz, whatever it does, and longer where they run slower: three times as long where
  * its text has the line that MMT_FAKE_SLOW holds; what MMT_FAKE_DEADLY holds ends the
- * process instead. MMT_FAKE_NAME is their name; with MMT_FAKE_ODD_NAME that of every
- * other card. With MMT_FAKE_UUIDS, set, each has a UUID of its own. */
+ * process instead. A graph that a thread captures keeps how long its launches take, which
+ * is MMT_FAKE_CAPTURED of what they take else; where that is 0 there are no graphs.
+ * MMT_FAKE_NAME is their name; with MMT_FAKE_ODD_NAME that of every other card. With
+ * MMT_FAKE_UUIDS, set, each has a UUID of its own. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -41,6 +43,11 @@ struct CUevent_st {
     double at;
 };
 
+struct CUgraph_st {
+    double seconds;
+    long launches;
+};
+
 enum { MOST_CARDS = 8, DEEPEST = 8, CAPABILITY = 75 };
 enum { SHARED = 65536, THREADS = 1024, BLOCKS = 16 }; /* of a multiprocessor */
 
@@ -50,7 +57,8 @@ static atomic_int retained[MOST_CARDS];
 static _Thread_local CUcontext stack[DEEPEST];
 static _Thread_local int depth;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of kernels, and of these: */
-static double now; /* seconds that launches have taken */
+static double now;                    /* seconds that launches have taken */
+static _Thread_local CUgraph capture; /* that the thread has begun */
 
 /* ---- the driver and its devices -------------------------------------------------- */
 
@@ -388,12 +396,18 @@ cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function, in
     return CUDA_SUCCESS;
 }
 
+/* What is captured takes its time when the graph is launched. Under the lock. */
+static void spend(double seconds)
+{
+    *(capture ? &capture->seconds : &now) += seconds;
+}
+
 /* For libraries that are fakes as well: what they did took so long. */
 EXPORT(void) fake_work(double seconds);
 EXPORT(void) fake_work(double seconds)
 {
     pthread_mutex_lock(&lock);
-    now += seconds;
+    spend(seconds);
     pthread_mutex_unlock(&lock);
 }
 
@@ -412,12 +426,20 @@ __attribute__((destructor)) static void tell_launches(void)
     fclose(file);
 }
 
+/* The part of its time that a captured launch takes. */
+static double captured_part(void)
+{
+    const char *part = getenv("MMT_FAKE_CAPTURED");
+    return part ? atof(part) : 1;
+}
+
 /* What a launch takes. */
 static double launch_seconds(CUfunction function)
 {
     struct card card;
     bool known = depth && card_at(stack[depth - 1]->device, &card) && card.mhz > 0;
-    return 1e-3 * (known ? 2000.0 / card.mhz : 1) * (function->slow ? 3 : 1);
+    return 1e-3 * (known ? 2000.0 / card.mhz : 1) * (function->slow ? 3 : 1) *
+           (capture ? captured_part() : 1);
 }
 
 EXPORT(CUresult)
@@ -436,12 +458,12 @@ cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned g
     if (function->deadly || function->made != atomic_load(&resets))
         abort();
     pthread_mutex_lock(&lock);
-    const char *why = emulate_run(&launch);
+    const char *why = capture ? NULL : emulate_run(&launch);
     fake_carveout = function->carveout;
-    fake_launches++;
+    ++*(capture ? &capture->launches : &fake_launches);
     if (why)
         fprintf(stderr, "%s\n", why);
-    now += launch_seconds(function);
+    spend(launch_seconds(function));
     pthread_mutex_unlock(&lock);
     return why ? CUDA_ERROR_LAUNCH_FAILED : CUDA_SUCCESS;
 }
@@ -471,6 +493,55 @@ EXPORT(CUstreamCaptureStatus) fake_capture = CU_STREAM_CAPTURE_STATUS_NONE;
 EXPORT(CUresult) cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *out)
 {
     *out = fake_capture;
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
+{
+    if (captured_part() <= 0)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (!stream || capture)
+        return CUDA_ERROR_INVALID_VALUE;
+    capture = calloc(1, sizeof *capture);
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuStreamEndCapture(CUstream stream, CUgraph *out)
+{
+    *out = capture;
+    capture = NULL;
+    return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* One that can be launched is a copy. */
+EXPORT(CUresult)
+cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph graph, unsigned long long flags)
+{
+    CUgraph copy = malloc(sizeof *copy);
+    *copy = *graph;
+    *out = (CUgraphExec) copy;
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuGraphDestroy(CUgraph graph)
+{
+    free(graph);
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuGraphLaunch(CUgraphExec exec, CUstream stream)
+{
+    const struct CUgraph_st *graph = (CUgraph) exec;
+    pthread_mutex_lock(&lock);
+    spend(graph->seconds);
+    fake_launches += graph->launches;
+    pthread_mutex_unlock(&lock);
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuGraphExecDestroy(CUgraphExec exec)
+{
+    free(exec);
     return CUDA_SUCCESS;
 }
 
