@@ -10,10 +10,16 @@
 enum { OURS, FIRST_WAY, SIDES = FIRST_WAY + MMT_MOST_CALLED_WAYS };
 enum { MOST_BRIEF = 128 }; /* calls of a sample: a run of more is a long one */
 
-/* Seconds of a call: in samples, in a long run, and in one right after a long run of the
- * same side. */
+/* Seconds of a call: in samples, in a long run, in one right after a long run of the same
+ * side, and in a graph. */
 struct side {
-    double brief, adapting, lasting;
+    double brief, adapting, lasting, captured;
+};
+
+struct fake_graph {
+    struct mmt_graph base;
+    int side;
+    int64_t calls;
 };
 
 static struct fake {
@@ -21,6 +27,8 @@ static struct fake {
     int ways;
     bool throttles;
     int64_t fails_at; /* the library's call of that number fails; 0: none */
+    bool captures;    /* the device has graphs */
+    int refuses;      /* a way whose calls cannot be captured; 0: none */
 
     struct mmt_session *session;
     int64_t begin;          /* of the run at hand; -1: the device rests */
@@ -29,6 +37,9 @@ static struct fake {
     char long_runs[64];     /* each as "oab" has its side */
     double long_seconds[2]; /* of all that adapted, and of those that followed */
     int forgotten;
+    bool captured;           /* the calls at hand are, or were launched as a graph */
+    int graphs;              /* that were not freed */
+    int64_t launched[SIDES]; /* calls of each side's graph that was launched last */
 } fake;
 
 /* ---- the clock and the device ---------------------------------------------------- */
@@ -37,6 +48,7 @@ static mmt_status start(void *self, mmt_queue queue, mmt_error *err)
 {
     fake.begin = fake.session->next;
     fake.side = OURS;
+    fake.captured = false;
     return MMT_OK;
 }
 
@@ -51,7 +63,9 @@ static mmt_status read_planted(void *self, double *seconds, mmt_error *err)
     const int64_t calls = fake.session->next - fake.begin;
     const bool is_long = calls > MOST_BRIEF, adapted = fake.adapted == fake.side;
     const double alone = adapted ? side->lasting : side->adapting;
-    *seconds = (double) calls * (is_long ? alone : side->brief);
+    *seconds = (double) calls * (fake.captured ? side->captured
+                                 : is_long     ? alone
+                                               : side->brief);
     fake.begin = -1;
     fake.adapted = is_long && !adapted ? fake.side : -1;
     fake.long_seconds[adapted] += is_long ? *seconds : 0;
@@ -67,6 +81,45 @@ static bool tell_health(mmt_device *device, struct mmt_health *out)
     return true;
 }
 
+/* ---- graphs ---------------------------------------------------------------------- */
+
+static bool begin_capture(mmt_device *device, mmt_queue queue)
+{
+    if (fake.captures)
+        start(NULL, queue, NULL);
+    return fake.captures;
+}
+
+static struct mmt_graph *end_capture(mmt_device *device, mmt_queue queue)
+{
+    struct fake_graph *graph = calloc(1, sizeof *graph);
+    *graph =
+        (struct fake_graph){ { device }, fake.side, fake.session->next - fake.begin };
+    fake.begin = -1;
+    if (fake.refuses && fake.side == fake.refuses) {
+        free(graph);
+        return NULL;
+    }
+    fake.graphs++;
+    return &graph->base;
+}
+
+static mmt_status launch_graph(struct mmt_graph *base, mmt_queue queue, mmt_error *err)
+{
+    const struct fake_graph *graph = (struct fake_graph *) base;
+    fake.captured = true;
+    fake.side = graph->side;
+    fake.session->next += graph->calls;
+    fake.launched[graph->side] = graph->calls;
+    return MMT_OK;
+}
+
+static void free_graph(struct mmt_graph *graph)
+{
+    fake.graphs--;
+    free(graph);
+}
+
 /* Sessions refuse the null device by its name, since it executes nothing. */
 static struct mmt_session *open_session(mmt_device *device, mmt_error *err)
 {
@@ -74,6 +127,10 @@ static struct mmt_session *open_session(mmt_device *device, mmt_error *err)
     const mmt_problem problem = mmt_gemm_problem(MMT_F32, 16, 16, 16);
     backend = *device->backend;
     backend.health = tell_health;
+    backend.capture_begin = begin_capture;
+    backend.capture_end = end_capture;
+    backend.graph_launch = launch_graph;
+    backend.graph_free = free_graph;
     device->backend = &backend;
     strcpy(device->caps.backend, "fake");
     device->caps.cache = 1 << 16;
@@ -130,6 +187,7 @@ static mmt_status play(struct mmt_called_times *out, mmt_error *err)
     mmt_status status =
         mmt_caller_measure(&caller, NULL, fake.session, &call, &config, 0.03, out, err);
     CHECK_EQ_INT(fake.forgotten, 1);
+    CHECK_EQ_INT(fake.graphs, 0);
     return status;
 }
 
@@ -178,6 +236,39 @@ static void test_two_ways(int fast, int slow, const char *ran)
     check_play(100e-6, 70e-6, 5);
 }
 
+/* Where the device captures all sides' calls their samples are of graphs, whose calls are
+ * whole turns of the operands' copies. */
+static void test_captured(int ways)
+{
+    deal(0.9, false);
+    fake.captures = true, fake.ways = ways;
+    for (int side = 0; side < SIDES; side++)
+        fake.sides[side].captured = 40e-6 + side * 10e-6;
+    fake.sides[FIRST_WAY + 1].brief = 100e-6;
+    check_play(40e-6, 50e-6, 5);
+    for (int side = 0; side <= ways; side++)
+        CHECK(fake.launched[side] > 0 && fake.launched[side] % fake.session->copies == 0);
+}
+
+/* Where one of them cannot be captured, or fails meanwhile, none is. */
+static void test_refused(int refuses, int64_t fails_at)
+{
+    deal(1.5, false);
+    fake.captures = true, fake.refuses = refuses, fake.fails_at = fails_at;
+    check_play(100e-6, 150e-6, 5);
+    CHECK(fake.launched[OURS] == 0 && fake.launched[FIRST_WAY] == 0);
+}
+
+/* Long calls are samples of their own, and need no graph. */
+static void test_long_calls(void)
+{
+    deal(1.5, false);
+    fake.captures = true;
+    fake.sides[FIRST_WAY].brief = 0.01;
+    check_play(100e-6, 0.01, 5);
+    CHECK(fake.launched[OURS] == 0);
+}
+
 static void test_failing(int64_t fails_at, const char *ran)
 {
     struct mmt_called_times times;
@@ -208,6 +299,11 @@ int main(void)
     test_throttled(100e-6, 104e-6);
     test_two_ways(FIRST_WAY, FIRST_WAY + 1, "ooaaaaoo");
     test_two_ways(FIRST_WAY + 1, FIRST_WAY, "oobbbboo");
+    test_captured(1);
+    test_captured(2);
+    test_refused(FIRST_WAY, 0);
+    test_refused(0, 40); /* 26 warm up */
+    test_long_calls();
     test_failing(1, "");
     test_failing(100, ""); /* in a sample: before, 35 warm up */
     test_failing(1000, "oo");

@@ -73,10 +73,11 @@ struct mmt_called_times {
 
 /* Times ours, of that configuration, and the library's ways on a call, in turn, on the
  * session's rotated operands: 15 samples of each in about `seconds`, 5 where it is clear
- * whether ours is faster by the margin, 30 where it is close. On a device they run
- * without gap, so that what the host takes to call either is left out. Where ours is
- * faster by the margin, but less than 1.1 times, and throttles the device, each runs by
- * itself for half a second: then the medians are of that. */
+ * whether ours is faster by the margin, 30 where it is close. With CUDA a sample is one
+ * launch of a graph that has captured the calls; where a call cannot be captured, or
+ * there are no graphs, they are queued without gap. So what the host takes to call either
+ * is left out. Where ours is faster by the margin, but less than 1.1 times, and throttles
+ * the device, each runs by itself for half a second: then the medians are of that. */
 mmt_status mmt_caller_measure(const struct mmt_caller *caller, void *self,
                               struct mmt_session *session, const struct mmt_call *call,
                               const struct mmt_config *config, double seconds,

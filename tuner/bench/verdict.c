@@ -16,6 +16,7 @@ enum {
     MOST_ROUNDS = 2 * ROUNDS,
     MOST_CALLS =
         128, /* of a sample: of some launches each, as many as a queue holds back */
+    MOST_CAPTURED = 1024, /* calls of a graph */
     LONG_ROUNDS = 2,
 };
 
@@ -37,7 +38,8 @@ static const double clear_speedup = 1.1, least_call_seconds = 20e-6;
 
 struct lane {
     int way;
-    int64_t count; /* calls of a sample */
+    int64_t count;           /* calls of a sample */
+    struct mmt_graph *graph; /* of these; NULL: they are queued one by one */
     double samples[MOST_ROUNDS];
     int num_samples;
 };
@@ -72,8 +74,8 @@ static mmt_status queue_one(struct match *match, int way, mmt_error *err)
     return mmt_execute(match->plan, &args, session->queue, err);
 }
 
-/* The device is kept from the first until all are queued: what runs in a captured graph
- * runs without gaps, too. */
+/* The device is kept from the first until all are queued, so that it never waits for the
+ * host. */
 static mmt_status run_queued(struct match *match, int way, int64_t count, bool held,
                              double *seconds, mmt_error *err)
 {
@@ -92,14 +94,31 @@ static mmt_status run_queued(struct match *match, int way, int64_t count, bool h
     return status;
 }
 
+/* One launch of the graph behind another one: the device has work while the host queues
+ * what is timed. */
+static mmt_status run_graph(struct match *match, struct mmt_graph *graph, double *seconds,
+                            mmt_error *err)
+{
+    struct mmt_session *session = match->session;
+    struct mmt_clock *clock = &session->clock;
+    mmt_status status = mmt_graph_launch(graph, session->queue, err);
+    if (!status)
+        status = clock->start(clock->self, session->queue, err);
+    if (!status)
+        status = mmt_graph_launch(graph, session->queue, err);
+    if (!status)
+        status = clock->stop(clock->self, session->queue, err);
+    return status ? status : clock->read(clock->self, seconds, err);
+}
+
 static mmt_status run_lane(struct match *match, const struct lane *lane, bool held,
                            double *seconds, mmt_error *err)
 {
     mmt_status status =
-        match->caller->run
-            ? match->caller->run(match->self, lane->way, match->plan, lane->count,
-                                 seconds, err)
-            : run_queued(match, lane->way, lane->count, held, seconds, err);
+        match->caller->run ? match->caller->run(match->self, lane->way, match->plan,
+                                                lane->count, seconds, err)
+        : lane->graph      ? run_graph(match, lane->graph, seconds, err)
+                      : run_queued(match, lane->way, lane->count, held, seconds, err);
     if (!status && !(*seconds > 0))
         return mmt_fail(err, MMT_ERROR_DEVICE,
                         "the clock says that %lld calls took no "
@@ -128,6 +147,57 @@ static mmt_status warm_up(struct match *match, struct lane *lane, double sample,
         held = true;
     }
     return status;
+}
+
+/* Whole turns of the operands' copies where they are few enough, so that no launch of the
+ * graph finds in a cache what the last one has read. */
+static int64_t count_captured(const struct match *match, const struct lane *lane)
+{
+    const int64_t copies = match->session->copies;
+    const int64_t count = (lane->count + copies - 1) / copies * copies;
+    return count < MOST_CAPTURED ? count : MOST_CAPTURED;
+}
+
+/* NULL where a call cannot be captured. */
+static struct mmt_graph *capture_calls(struct match *match, const struct lane *lane)
+{
+    struct mmt_session *session = match->session;
+    const int64_t count = count_captured(match, lane);
+    mmt_status status = MMT_OK;
+    if (!mmt_capture_begin(session->device, session->queue))
+        return NULL;
+    for (int64_t i = 0; i < count && !status; i++)
+        status = queue_one(match, lane->way, NULL);
+    struct mmt_graph *graph = mmt_capture_end(session->device, session->queue);
+    if (!status)
+        return graph;
+    mmt_graph_free(graph);
+    return NULL;
+}
+
+static void free_graphs(struct match *match)
+{
+    for (int i = 0; i < match->num_lanes; i++) {
+        mmt_graph_free(match->lanes[i].graph);
+        match->lanes[i].graph = NULL;
+    }
+}
+
+/* Makes samples of several calls launches of graphs, as in programs whose small products
+ * count: on a queue the device takes longer between launches. All lanes or none, as one
+ * would gain by that. */
+static void capture_lanes(struct match *match)
+{
+    bool all = !match->caller->run;
+    for (int i = 0; i < match->num_lanes && all; i++) {
+        struct lane *lane = &match->lanes[i];
+        lane->graph = lane->count > 1 ? capture_calls(match, lane) : NULL;
+        all = lane->graph;
+    }
+    if (!all)
+        free_graphs(match);
+    for (int i = 0; i < match->num_lanes && all; i++)
+        match->lanes[i].count = count_captured(match, &match->lanes[i]);
 }
 
 /* ---- rounds ---------------------------------------------------------------------- */
@@ -240,6 +310,8 @@ static mmt_status play(struct match *match, double seconds, struct mmt_called_ti
     mmt_status status = MMT_OK;
     for (int i = 0; i < match->num_lanes && !status; i++)
         status = warm_up(match, &match->lanes[i], sample, err);
+    if (!status)
+        capture_lanes(match);
     for (size_t i = 0; i < sizeof stages / sizeof *stages && !status; i++) {
         status = take_rounds(match, stages[i].rounds, err);
         if (status)
@@ -293,6 +365,7 @@ mmt_status mmt_caller_measure(const struct mmt_caller *caller, void *self,
     match.num_lanes = 1 + ways;
     if (!status)
         status = play(&match, seconds, out, err);
+    free_graphs(&match);
     caller->forget(self);
     mmt_plan_free(match.plan);
     return status;
