@@ -306,17 +306,30 @@ static mmt_status cuda_compile(mmt_device *device, const char *source,
 }
 
 /* NVML is asked for at the first question: programs that only multiply never wait for it.
- */
-static bool cuda_health(mmt_device *base, struct mmt_health *out)
+ * The device stays locked; false where there is none. */
+static bool lock_nvml(struct cuda_device *device)
 {
-    struct cuda_device *device = (struct cuda_device *) base;
     char pci[32];
     pthread_mutex_lock(&device->lock);
     if (!device->asked_nvml &&
         mmt_cu.cuDeviceGetPCIBusId(pci, sizeof(pci), device->device) == CUDA_SUCCESS)
         device->nvml = mmt_nvml_open(pci);
     device->asked_nvml = true;
-    bool told = device->nvml && mmt_nvml_health(device->nvml, out);
+    return device->nvml;
+}
+
+static bool cuda_health(mmt_device *base, struct mmt_health *out)
+{
+    struct cuda_device *device = (struct cuda_device *) base;
+    bool told = lock_nvml(device) && mmt_nvml_health(device->nvml, out);
+    pthread_mutex_unlock(&device->lock);
+    return told;
+}
+
+static bool cuda_energy(mmt_device *base, struct mmt_energy *out)
+{
+    struct cuda_device *device = (struct cuda_device *) base;
+    bool told = lock_nvml(device) && mmt_nvml_energy(device->nvml, out);
     pthread_mutex_unlock(&device->lock);
     return told;
 }
@@ -356,6 +369,7 @@ const struct mmt_backend mmt_backend_cuda = {
     .graph_launch = mmt_cuda_graph_launch,
     .graph_free = mmt_cuda_graph_free,
     .health = cuda_health,
+    .energy = cuda_energy,
     .resident = mmt_cuda_resident,
     .set_carveout = mmt_cuda_set_carveout,
     .tensor_map_encode = mmt_cuda_tensor_map_encode,

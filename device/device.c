@@ -507,6 +507,13 @@ bool mmt_device_health(mmt_device *device, struct mmt_health *out)
     return device->backend->health && device->backend->health(device, out);
 }
 
+/* The same of energy. */
+bool mmt_device_energy(mmt_device *device, struct mmt_energy *out)
+{
+    *out = (struct mmt_energy){ 0 };
+    return device->backend->energy && device->backend->energy(device, out);
+}
+
 void mmt_health_add(struct mmt_health *to, const struct mmt_health *other)
 {
     double slowest = other->clock_mhz;

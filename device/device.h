@@ -270,6 +270,13 @@ struct mmt_health {
 };
 bool mmt_device_health(mmt_device *device, struct mmt_health *out);
 
+/* What the device has drawn since some moment, and when it was asked. The counter may
+ * move in steps, of 20 to 100 ms. False where the platform does not tell. */
+struct mmt_energy {
+    double joules, at; /* `at` by mmt_now */
+};
+bool mmt_device_energy(mmt_device *device, struct mmt_energy *out);
+
 /* Adds what another question told: the hottest, the slowest and the gravest are kept. */
 void mmt_health_add(struct mmt_health *to, const struct mmt_health *other);
 
@@ -334,6 +341,7 @@ struct mmt_backend {
     mmt_status (*graph_launch)(struct mmt_graph *, mmt_queue, mmt_error *);
     void (*graph_free)(struct mmt_graph *);
     bool (*health)(mmt_device *, struct mmt_health *);       /* optional */
+    bool (*energy)(mmt_device *, struct mmt_energy *);       /* optional */
     unsigned (*resident)(struct mmt_function *);             /* optional */
     void (*set_carveout)(struct mmt_function *const *, int); /* optional */
     mmt_status (*tensor_map_encode)(mmt_device *, const struct mmt_tensor *,

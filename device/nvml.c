@@ -1,10 +1,11 @@
-/* Asks NVML for a card's clock, temperature and reasons of throttling; without the
- * library nothing is known. */
+/* Asks NVML for a card's clock, temperature, energy and reasons of throttling; without
+ * the library nothing is known. */
 #include "device/nvml.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "device/library.h"
 
 /* Many toolkits come without nvml.h, so the few functions are declared here. */
@@ -17,8 +18,10 @@ int nvmlDeviceGetClockInfo(nvml_card card, int clock, unsigned *mhz);
 int nvmlDeviceGetCurrentClocksEventReasons(nvml_card card, unsigned long long *reasons);
 int nvmlDeviceGetCurrentClocksThrottleReasons(nvml_card card,
                                               unsigned long long *reasons);
+int nvmlDeviceGetTotalEnergyConsumption(nvml_card card, unsigned long long *millijoules);
+int nvmlDeviceGetPowerUsage(nvml_card card, unsigned *milliwatts);
 
-enum { SENSOR_GPU = 0, CLOCK_SM = 1 };
+enum { SENSOR_GPU = 0, CLOCK_SM = 1, NOT_SUPPORTED = 3 };
 
 struct mmt_nvml {
 #define FN(name)       __typeof__(name) *name;
@@ -27,6 +30,7 @@ struct mmt_nvml {
 #undef FN
 #undef OPTIONAL
     nvml_card card;
+    struct mmt_energy added; /* of a card without a counter: up to the last question */
 };
 
 static const struct mmt_symbol symbols[] = {
@@ -108,4 +112,31 @@ bool mmt_nvml_health(const struct mmt_nvml *nvml, struct mmt_health *out)
     out->clock_mhz = runs ? mhz : 0;
     explain(told ? reasons : 0, out);
     return warm || runs || told;
+}
+
+/* Power lasts from one question to the next: right for who asks often. */
+static bool add_power(struct mmt_nvml *nvml, struct mmt_energy *out)
+{
+    unsigned milliwatts = 0;
+    if (!nvml->nvmlDeviceGetPowerUsage ||
+        nvml->nvmlDeviceGetPowerUsage(nvml->card, &milliwatts))
+        return false;
+    out->at = mmt_now();
+    out->joules = nvml->added.joules + 1e-3 * milliwatts * (out->at - nvml->added.at);
+    nvml->added = *out;
+    return true;
+}
+
+/* Cards before Volta have no counter. */
+bool mmt_nvml_energy(struct mmt_nvml *nvml, struct mmt_energy *out)
+{
+    unsigned long long millijoules = 0;
+    const int result =
+        nvml->nvmlDeviceGetTotalEnergyConsumption
+            ? nvml->nvmlDeviceGetTotalEnergyConsumption(nvml->card, &millijoules)
+            : NOT_SUPPORTED;
+    if (result == NOT_SUPPORTED)
+        return add_power(nvml, out);
+    *out = (struct mmt_energy){ 1e-3 * (double) millijoules, mmt_now() };
+    return !result;
 }

@@ -14,4 +14,7 @@ void mmt_nvml_close(struct mmt_nvml *nvml);
 /* False where the card tells none of temperature, clock and what slows it down. */
 bool mmt_nvml_health(const struct mmt_nvml *nvml, struct mmt_health *out);
 
+/* False where the card tells neither energy nor power. */
+bool mmt_nvml_energy(struct mmt_nvml *nvml, struct mmt_energy *out);
+
 #endif

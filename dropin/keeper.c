@@ -78,7 +78,8 @@ static bool serve(struct mmt_calls *calls, mmt_device *device, const struct owed
         atomic_store(&it->slot->fate, MMT_FATE_FAILED);
         return true;
     }
-    it->slot->counted->saves = it->verdict->theirs - it->verdict->ours;
+    const double saves = it->verdict->theirs - it->verdict->ours;
+    it->slot->counted->saves = saves > 0 ? saves : 0; /* else it saves energy */
     it->slot->counted->ready = mmt_now() - calls->began;
     it->slot->label = print_label(calls, it->verdict);
     atomic_store_explicit(&it->slot->plan, plan, memory_order_release);

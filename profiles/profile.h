@@ -301,6 +301,10 @@ const struct mmt_yardstick *mmt_profile_yardstick(const struct mmt_profile *prof
 /* Ours counts as faster from that part on: below it, two runs may differ. */
 #define MMT_FASTER_MARGIN 0.02
 
+/* Within that margin both are as fast: then ours counts as better from that part less
+ * energy on. */
+#define MMT_COOLER_MARGIN 0.02
+
 /* Ours and the library's times on a call, in turn, on this device; the library called as
  * the program calls it. Where the verdict is for ours, `config` computes it. */
 struct mmt_verdict {
@@ -316,7 +320,8 @@ struct mmt_verdict {
     char driver[64];        /* as mmt_caps has it; holds for that driver alone */
     char date[32];          /* ISO 8601, UTC */
     double ours, theirs;    /* medians, seconds */
-    int layer;              /* of the profile's layers; not in a file */
+    double our_joules, their_joules; /* for a call; 0: not told */
+    int layer;                       /* of the profile's layers; not in a file */
 };
 
 /* Puts a verdict in the place of the one of the same call, mode and library. */
@@ -324,14 +329,14 @@ mmt_status mmt_profile_replace_verdict(struct mmt_profile *profile,
                                        const struct mmt_verdict *verdict, mmt_error *err);
 
 /* What becomes of a call by its verdict: MMT_FATE_TAKEN and *out where ours is faster by
- * the margin, else MMT_FATE_SLOWER, _STALE or _UNKNOWN. Under MMT_F32_EMULATED the faster
- * of both modes' counts. */
+ * the margin or cooler, else MMT_FATE_SLOWER, _STALE or _UNKNOWN. Under MMT_F32_EMULATED
+ * the faster of both modes' counts. */
 enum mmt_fate mmt_profile_verdict(const struct mmt_profile *profile,
                                   const struct mmt_call *call, mmt_f32_mode f32_mode,
                                   const char *driver, const char *library,
                                   const struct mmt_verdict **out);
 
-/* Whether ours is faster by the margin. */
+/* Whether ours is faster by the margin, or as fast with less energy by the other. */
 bool mmt_verdict_is_for_ours(const struct mmt_verdict *verdict);
 
 /* Bytes of workspace that ours may take: what the call gives, or where that is none

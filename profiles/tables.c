@@ -300,6 +300,8 @@ const struct mmt_field mmt_fields_verdict[] = {
     ROW(STRING, "date", date),
     ROW(POSITIVE, "ours_us", ours, MICRO),
     ROW(POSITIVE, "library_us", theirs, MICRO),
+    ROW(NUMBER, "ours_joules", our_joules, PLAIN, MAY_LACK),
+    ROW(NUMBER, "library_joules", their_joules, PLAIN, MAY_LACK),
     { 0 },
 };
 #undef OF

@@ -154,6 +154,27 @@ def test_alignment(problem="gemm f32 nn 16x24x20"):
     os.remove(folder + "/profile.json")
 
 
+def test_energy(problem="gemm f32 nn 12x12x12"):
+    """Both take as long: then what needs less energy computes it, where the card tells that. The watts are told."""
+    path = write(folder, "energy", line(problem, "cublas", 10, 1005, path=OWN))
+    site = folder + "/data/mmtune/cuda-card-that-is-not-there.json"
+    os.makedirs(os.path.dirname(site), exist_ok=True)
+    for watts, is_ours in (("200 400", True), ("400 200", False), ("", False)):
+        _, profile = tune(path, "cuda:0", "1c", MMT_FAKE_CUBLAS_US="1005", MMT_FAKE_WATTS=watts)
+        os.rename(folder + "/profile.json", site)
+        it, told = profile["verdicts"][0], recorded("--file", path)[0]["cublas", problem]
+        check(near(it["ours_us"], 1000) and near(it["library_us"], 1005), f"{it}")
+        check(told["verdict"] == ("ours" if is_ours else "library faster"), f"{told}")
+        for key, watt in zip(("ours_joules", "library_joules"), watts.split()):
+            check(0.7 < it[key] / (int(watt) * 1e-3) < 1.4 and near(told[key], it[key]), f"{watts}: {it}, {told}")
+        check(bool(watts) == ("ours_joules" in it) == ("ours_joules" in told), f"{it}")
+        said = expect(MMTUNE, ["show", site], 0, env=environment)
+        check(is_ours == ("1 as fast with less energy" in said), said)
+        said = expect(MMTUNE, ["recorded", "--device", "cuda:0", "--file", path], 0, env=environment)
+        check(is_ours == (" 1.005, " in said and " mJ " in said), said)
+        os.remove(site)
+
+
 def test_pointers(problem="gemm f32 nn 16x24x20", by=" batch_by=pointers batch=3"):
     """A batch by pointers is a kind of its own; `verify` finds a kernel that reads arrays at the wrong place."""
     path = write(folder, "pointers", line(problem + " batch=3", "cublas", 10, 2000, path=OWN) +
@@ -259,6 +280,7 @@ if PART == "card":
     test_kinds_of_one()
     test_captured()
     test_alignment()
+    test_energy()
     test_pointers()
     test_verdicts(whole)
     test_again(whole)

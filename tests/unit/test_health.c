@@ -2,6 +2,7 @@
  * (tests/emulation/fake/card), and NVML as the program's word says.
  *
  *     test_health whole|old|late|poor|none */
+#include <math.h>
 #include <unistd.h>
 
 #include "device/device.h"
@@ -170,6 +171,26 @@ static void test_adding(void)
     CHECK(all.celsius == 90 && all.clock_mhz == 1500 && all.throttled == 4);
 }
 
+/* Joules by the counter, which begins at 5000 there, or by the power since the host's
+ * clock began. */
+static void test_energy(bool has_counter)
+{
+    struct mmt_energy first, next;
+    deal("0000:65:00.0 50 1980 0\n");
+    SCOPED_DEVICE *device = open_card("cuda:0");
+    CHECK(!mmt_device_energy(device, &first) && first.joules == 0);
+    setenv("MMT_FAKE_WATTS", "250 0", 1);
+    CHECK(mmt_device_energy(device, &first));
+    CHECK(fabs(first.joules - (has_counter ? 5000 : 250 * first.at)) < 1e-3);
+    do
+        CHECK(mmt_device_energy(device, &next));
+    while (next.joules == first.joules && !test_failures);
+    CHECK(next.joules > first.joules && next.at > first.at);
+    deal("0000:66:00.0 50 1980 0\n");
+    CHECK(!mmt_device_energy(device, &next));
+    unsetenv("MMT_FAKE_WATTS");
+}
+
 /* NVML before drivers 535, and one without what is deprecated. */
 static void test_version(bool has_temperature)
 {
@@ -196,8 +217,10 @@ int main(int argc, char **argv)
         test_refusals();
         test_absent();
         test_adding();
+        test_energy(true);
     } else if (!strcmp(which, "old") || !strcmp(which, "late")) {
         test_version(!strcmp(which, "old"));
+        test_energy(!strcmp(which, "late"));
     } else {
         check_silent("fffe:65:00.0 50 1980 0x20\n"); /* no machine's own NVML knows it */
     }

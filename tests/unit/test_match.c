@@ -11,9 +11,9 @@ enum { OURS, FIRST_WAY, SIDES = FIRST_WAY + MMT_MOST_CALLED_WAYS };
 enum { MOST_BRIEF = 128 }; /* calls of a sample: a run of more is a long one */
 
 /* Seconds of a call: in samples, in a long run, in one right after a long run of the same
- * side, and in a graph. */
+ * side, and in a graph; and what the device draws. */
 struct side {
-    double brief, adapting, lasting, captured;
+    double brief, adapting, lasting, captured, watts;
 };
 
 struct fake_graph {
@@ -29,6 +29,7 @@ static struct fake {
     int64_t fails_at; /* the library's call of that number fails; 0: none */
     bool captures;    /* the device has graphs */
     int refuses;      /* a way whose calls cannot be captured; 0: none */
+    int answers;      /* of the counter of energy, before it falls silent */
 
     struct mmt_session *session;
     int64_t begin;          /* of the run at hand; -1: the device rests */
@@ -36,6 +37,8 @@ static struct fake {
     int64_t calls;          /* of the library, so far */
     char long_runs[64];     /* each as "oab" has its side */
     double long_seconds[2]; /* of all that adapted, and of those that followed */
+    int asked;              /* the counter of energy */
+    struct mmt_energy drawn;
     int forgotten;
     bool captured;           /* the calls at hand are, or were launched as a graph */
     int graphs;              /* that were not freed */
@@ -120,6 +123,19 @@ static void free_graph(struct mmt_graph *graph)
     free(graph);
 }
 
+/* By a clock that is 20 ms further at each question. Its steps are of 40 ms. */
+static bool tell_energy(mmt_device *device, struct mmt_energy *out)
+{
+    const double behind = 0.02 * (fake.asked % 2);
+    if (fake.asked++ >= fake.answers)
+        return false;
+    fake.drawn.at += 0.02;
+    fake.drawn.joules += 0.02 * fake.sides[fake.side].watts;
+    *out = (struct mmt_energy){ fake.drawn.joules - behind * fake.sides[fake.side].watts,
+                                fake.drawn.at };
+    return true;
+}
+
 /* Sessions refuse the null device by its name, since it executes nothing. */
 static struct mmt_session *open_session(mmt_device *device, mmt_error *err)
 {
@@ -131,6 +147,7 @@ static struct mmt_session *open_session(mmt_device *device, mmt_error *err)
     backend.capture_end = end_capture;
     backend.graph_launch = launch_graph;
     backend.graph_free = free_graph;
+    backend.energy = tell_energy;
     device->backend = &backend;
     strcpy(device->caps.backend, "fake");
     device->caps.cache = 1 << 16;
@@ -171,8 +188,9 @@ static mmt_status queue_call(void *self, int way, const mmt_args *args, mmt_queu
 static void deal(double speedup, bool throttles)
 {
     fake = (struct fake){ .session = fake.session, .ways = 1, .throttles = throttles };
-    fake.sides[OURS] = (struct side){ 100e-6, 102e-6, 103e-6 };
-    fake.sides[FIRST_WAY] = (struct side){ speedup * 100e-6, 104e-6, 105e-6 };
+    fake.sides[OURS] = (struct side){ 100e-6, 102e-6, 103e-6, .watts = 500 };
+    fake.sides[FIRST_WAY] =
+        (struct side){ speedup * 100e-6, 104e-6, 105e-6, .watts = 600 };
     fake.begin = fake.adapted = -1;
 }
 
@@ -184,8 +202,8 @@ static mmt_status play(struct mmt_called_times *out, mmt_error *err)
     const struct mmt_call call = { .problem = *mmt_session_problem(fake.session) };
     struct mmt_config config;
     CHECK_OK(mmt_config_parse("naive", &config, err), *err);
-    mmt_status status =
-        mmt_caller_measure(&caller, NULL, fake.session, &call, &config, 0.03, out, err);
+    mmt_status status = mmt_caller_measure(&caller, NULL, fake.session, &call, &config,
+                                           0.03, fake.answers > 0, out, err);
     CHECK_EQ_INT(fake.forgotten, 1);
     CHECK_EQ_INT(fake.graphs, 0);
     return status;
@@ -269,6 +287,22 @@ static void test_long_calls(void)
     CHECK(fake.launched[OURS] == 0);
 }
 
+/* With a counter of energy each side runs alone for longer, unthrottled only where both
+ * are as fast in samples; joules are told where the counter answers to the end. */
+static void test_energy(double speedup, bool throttles, int answers, int samples,
+                        const char *ran, bool told)
+{
+    struct mmt_called_times times;
+    deal(speedup, throttles);
+    fake.answers = answers;
+    CHECK_OK(play(&times, &err), err);
+    CHECK_EQ_INT(times.ours.samples, samples);
+    CHECK_EQ_STR(fake.long_runs, ran);
+    CHECK(fabs(fake.long_seconds[1] - 4 * (strlen(ran) > 1 ? 0.5 : 0)) < 0.02);
+    CHECK(fabs(times.our_joules - (told ? 500 * 103e-6 : 0)) < 1e-9);
+    CHECK(fabs(times.their_joules - (told ? 600 * 105e-6 : 0)) < 1e-9);
+}
+
 static void test_failing(int64_t fails_at, const char *ran)
 {
     struct mmt_called_times times;
@@ -304,6 +338,12 @@ int main(void)
     test_refused(FIRST_WAY, 0);
     test_refused(0, 40); /* 26 warm up */
     test_long_calls();
+    test_energy(1.0, false, 10000, 15, "ooaaaaoo", true);
+    test_energy(0.985, false, 10000, 15, "ooaaaaoo", true);
+    test_energy(1.05, true, 10000, 15, "ooaaaaoo", true);
+    test_energy(1.05, false, 10000, 15, "o", false);
+    test_energy(0.97, true, 10000, 15, "", false);
+    test_energy(1.0, true, 40, 15, "ooaaaaoo", false);
     test_failing(1, "");
     test_failing(100, ""); /* in a sample: before, 35 warm up */
     test_failing(1000, "oo");

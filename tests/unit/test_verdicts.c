@@ -51,6 +51,16 @@ static void test_verdict(void)
                  MMT_FATE_STALE);
 }
 
+/* Of a tie in time the energy decides, where both are told. */
+static void test_cooler(double theirs, double our_joules, double their_joules,
+                        enum mmt_fate fate)
+{
+    struct mmt_profile *profile = judged(theirs, MMT_F32_STRICT);
+    profile->verdicts[0].our_joules = our_joules;
+    profile->verdicts[0].their_joules = their_joules;
+    CHECK_EQ_INT(fate_of(profile, MMT_F32_STRICT, "580.65.06", "cuBLAS 12.8.4"), fate);
+}
+
 /* What the library accumulates in f16 has times of its own. */
 static void test_compute(void)
 {
@@ -109,7 +119,9 @@ static struct mmt_profile *two_verdicts(void)
                                    .driver = "580.65.06",
                                    .date = "2026-11-30T12:00:00Z",
                                    .ours = 1e-6 / 3,
-                                   .theirs = 2e-6 / 3 };
+                                   .theirs = 2e-6 / 3,
+                                   .our_joules = 0.25,
+                                   .their_joules = 0.5 };
     memcpy(verdict.template_hash, entry.template_hash, sizeof entry.template_hash);
     profile->caps = full_caps;
     CHECK_OK(mmt_profile_replace_verdict(profile, &verdict, &err), err);
@@ -118,6 +130,7 @@ static struct mmt_profile *two_verdicts(void)
     verdict.call.compute = MMT_COMPUTE_16F_PEDANTIC;
     verdict.call.alignment = 0;
     verdict.call.workspace = 0;
+    verdict.our_joules = verdict.their_joules = 0;
     verdict.f32_mode = MMT_F32_STRICT;
     CHECK_OK(mmt_profile_replace_verdict(profile, &verdict, &err), err);
     return profile;
@@ -154,6 +167,7 @@ static void same_verdict(const struct mmt_verdict *a, const struct mmt_verdict *
     CHECK_EQ_STR(a->driver, b->driver);
     CHECK_EQ_STR(a->date, b->date);
     CHECK(fabs(a->ours - b->ours) < 1e-15 && fabs(a->theirs - b->theirs) < 1e-15);
+    CHECK(a->our_joules == b->our_joules && a->their_joules == b->their_joules);
 }
 
 static void test_file(void)
@@ -287,6 +301,13 @@ int main(void)
     test_stand_in();
     test_serves();
     test_verdict();
+    test_cooler(1.0, 0.98, 1, MMT_FATE_TAKEN);
+    test_cooler(1.0, 0.99, 1, MMT_FATE_SLOWER);
+    test_cooler(0.981, 0.9, 1, MMT_FATE_TAKEN);
+    test_cooler(0.979, 0.9, 1, MMT_FATE_SLOWER);
+    test_cooler(1.02, 2, 1, MMT_FATE_TAKEN);
+    test_cooler(1.0, 0, 1, MMT_FATE_SLOWER);
+    test_cooler(1.0, 1, 0, MMT_FATE_SLOWER);
     test_compute();
     test_modes();
     test_file();

@@ -62,6 +62,7 @@ static void test_verdict(void)
                                      .alignment = 2,
                                      .workspace = (size_t) 5 << 30,
                                      .most_workspace = (size_t) 6 << 30 },
+                           .energy = true,
                            .path = "/opt/\xc3\xa9/libcublasLt.so.13" };
     struct mmt_job back;
     struct mmt_reply reply = { .count = 1, .library = "cuBLAS 13.1.0" }, heard;
@@ -72,14 +73,16 @@ static void test_verdict(void)
     CHECK(mmt_wire_write_job(&job, &line) && mmt_wire_read_job(line.data, &back, &err));
     CHECK(mmt_call_equal(&back.call, &job.call) &&
           back.call.workspace == job.call.workspace &&
-          back.call.most_workspace == job.call.most_workspace);
+          back.call.most_workspace == job.call.most_workspace && back.energy);
     CHECK_EQ_STR(back.path, job.path);
     mmt_text_finish(&line);
     strcpy(reply.note, "another file \xc3");
+    reply.results[0] = (struct mmt_result){ .time = { 1e-3, 1e-5, 7 }, .joules = 0.25 };
     CHECK(mmt_wire_write_reply(&reply, &line) && mmt_wire_read_reply(line.data, &heard));
     CHECK(!mmt_wire_read_note(line.data, word));
     CHECK_EQ_STR(heard.note, "another file ?");
     CHECK_EQ_STR(heard.library, "cuBLAS 13.1.0");
+    CHECK(heard.results[0].joules == 0.25);
 }
 
 int main(void)

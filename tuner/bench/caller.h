@@ -65,11 +65,15 @@ extern const struct mmt_caller mmt_caller_cublas, mmt_caller_cublaslt, mmt_calle
 
 /* ---- a verdict's times (verdict.c) ----------------------------------------------- */
 
-/* Medians of one call in seconds. */
+/* Of one call: medians in seconds, and what the device draws. */
 struct mmt_called_times {
     struct mmt_timing ours;
-    struct mmt_timing theirs; /* of the library's fastest way */
+    struct mmt_timing theirs;        /* of the library's fastest way */
+    double our_joules, their_joules; /* 0: not told */
 };
+
+/* Seconds that telling energy may take, where a call takes far less. */
+#define MMT_ENERGY_SECONDS 3
 
 /* Times ours, of that configuration, and the library's ways on a call, in turn, on the
  * session's rotated operands: 15 samples of each in about `seconds`, 5 where it is clear
@@ -77,10 +81,12 @@ struct mmt_called_times {
  * launch of a graph that has captured the calls; where a call cannot be captured, or
  * there are no graphs, they are queued without gap. So what the host takes to call either
  * is left out. Where ours is faster by the margin, but less than 1.1 times, and throttles
- * the device, each runs by itself for half a second: then the medians are of that. */
+ * the device, each runs by itself for half a second: then the medians are of that.
+ * With `energy`, on a device that tells it, so does each where both are as fast,
+ * throttled or not; then for 1.3 seconds, and the joules are of that. */
 mmt_status mmt_caller_measure(const struct mmt_caller *caller, void *self,
                               struct mmt_session *session, const struct mmt_call *call,
                               const struct mmt_config *config, double seconds,
-                              struct mmt_called_times *out, mmt_error *err);
+                              bool energy, struct mmt_called_times *out, mmt_error *err);
 
 #endif

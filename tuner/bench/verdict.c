@@ -1,7 +1,9 @@
 /* Ours and a program's library on one of its calls, sample by sample in turn. */
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "runtime/runtime.h"
 #include "tuner/bench/caller.h"
 #include "tuner/measure/stats.h"
@@ -32,6 +34,10 @@ static const double warm_seconds = 5e-3;
 /* Seconds in which a device at its power cap adapts its clock to what it runs, and
  * seconds that are timed then. */
 static const double adapting_seconds = 0.15, lasting_seconds = 0.1;
+
+/* Where energy is told, its counter moves in steps of up to 100 ms: seconds that are
+ * timed instead, between questions at least, and after the last question at most. */
+static const double metered_seconds = 0.5, asking_seconds = 2e-3, rest_seconds = 20e-3;
 
 /* From such a speed-up on no clock matters; shorter calls leave gaps in a queue. */
 static const double clear_speedup = 1.1, least_call_seconds = 20e-6;
@@ -238,29 +244,77 @@ static const struct lane *fastest_lane(const struct match *match)
 
 static void conclude(const struct match *match, struct mmt_called_times *out)
 {
-    out->ours = timing_of(&match->lanes[0]);
-    out->theirs = timing_of(fastest_lane(match));
+    *out = (struct mmt_called_times){ .ours = timing_of(&match->lanes[0]),
+                                      .theirs = timing_of(fastest_lane(match)) };
+}
+
+static double speedup_of(const struct mmt_called_times *times)
+{
+    return times->theirs.median / times->ours.median;
 }
 
 static double distance_of(const struct mmt_called_times *times)
 {
-    return fabs(times->theirs.median / times->ours.median - (1 + MMT_FASTER_MARGIN));
+    return fabs(speedup_of(times) - (1 + MMT_FASTER_MARGIN));
 }
 
 /* ---- at the power cap ------------------------------------------------------------ */
 
-/* Calls for that long, without a gap: *each is the time of one. */
+/* A counter of energy: the last question, and the first and last step that it was seen to
+ * take. */
+struct meter {
+    struct mmt_energy now, first, last;
+    int changes; /* of the answer; the first answer counts as one, and is no step */
+    double ask_at;
+};
+
+/* False where the device does not tell. */
+static bool ask_energy(mmt_device *device, struct meter *meter)
+{
+    const double before = meter->now.joules;
+    if (!mmt_device_energy(device, &meter->now))
+        return false;
+    meter->ask_at = mmt_now() + asking_seconds;
+    if (meter->now.joules == before)
+        return true;
+    meter->last = meter->now;
+    if (++meter->changes == 2)
+        meter->first = meter->now;
+    return true;
+}
+
+/* Between two steps; 0: not told. */
+static double watts_of(const struct meter *meter)
+{
+    return meter->changes > 2 ? (meter->last.joules - meter->first.joules) /
+                                    (meter->last.at - meter->first.at)
+                              : 0;
+}
+
+/* Calls for that long, without a gap: *each is the time of one. While the device works,
+ * the meter is asked, where it is not NULL. */
 static mmt_status run_on(struct match *match, int way, double seconds, double *each,
-                         struct mmt_health *health, mmt_error *err)
+                         struct mmt_health *health, struct meter *meter, mmt_error *err)
 {
     const int64_t count = (int64_t) fmax(ceil(seconds / *each), 1);
+    const struct timespec pause = { .tv_nsec = (long) (1e9 * asking_seconds) };
+    mmt_device *device = match->session->device;
     struct mmt_clock *clock = &match->session->clock;
+    bool asks = meter && ask_energy(device, meter);
+    const double end = asks ? meter->now.at + seconds - rest_seconds : 0;
     mmt_status status = clock->start(clock->self, match->session->queue, err);
-    for (int64_t i = 0; i < count && !status; i++)
+    for (int64_t i = 0; i < count && !status; i++) {
         status = queue_one(match, way, err);
+        if (asks && mmt_now() >= meter->ask_at)
+            asks = ask_energy(device, meter);
+    }
     if (!status)
         status = clock->stop(clock->self, match->session->queue, err);
-    mmt_device_health(match->session->device, health);
+    mmt_device_health(device, health);
+    while (!status && asks && meter->now.at < end) {
+        nanosleep(&pause, NULL);
+        asks = ask_energy(device, meter);
+    }
     if (!status)
         status = clock->read(clock->self, &seconds, err);
     if (!status && seconds > 0)
@@ -270,41 +324,57 @@ static mmt_status run_on(struct match *match, int way, double seconds, double *e
 
 /* Samples that are taken in turn share a clock, which hides that ours needs more power.
  * So a device that throttles under ours runs each side by itself for longer, in the order
- * ours, theirs, theirs, ours. */
-static mmt_status time_sustained(struct match *match, struct mmt_called_times *out,
-                                 mmt_error *err)
+ * ours, theirs, theirs, ours. Where both are as fast, so does a device that tells energy,
+ * throttled or not: the cooler is sought. */
+static mmt_status time_sustained(struct match *match, bool energy,
+                                 struct mmt_called_times *out, mmt_error *err)
 {
     const int ways[] = { OURS, fastest_lane(match)->way };
     double *medians[] = { &out->ours.median, &out->theirs.median }, sums[2] = { 0 };
+    double joules[2] = { 0 }, least_watts = INFINITY;
     struct mmt_health health = { 0 };
+    struct mmt_energy now;
     mmt_status status = MMT_OK;
-    if (!mmt_device_health(match->session->device, &health)) /* may open a library */
+    mmt_device *device = match->session->device;
+    const bool is_tie = speedup_of(out) < 1 + MMT_FASTER_MARGIN;
+    if (!mmt_device_health(device, &health)) /* may open a library */
+        return MMT_OK;
+    energy = energy && mmt_device_energy(device, &now);
+    if (is_tie && !energy)
         return MMT_OK;
     for (int i = 0; i < 2 * LONG_ROUNDS && !status; i++) {
         const int side = (i + 1) / 2 % 2;
         double each = *medians[side];
-        status = run_on(match, ways[side], adapting_seconds, &each, &health, err);
-        if (i == 0 && !health.throttled)
+        struct meter meter = { 0 };
+        status = run_on(match, ways[side], adapting_seconds, &each, &health, NULL, err);
+        if (i == 0 && !is_tie && !health.throttled)
             return status;
         if (!status)
-            status = run_on(match, ways[side], lasting_seconds, &each, &health, err);
+            status = run_on(match, ways[side], energy ? metered_seconds : lasting_seconds,
+                            &each, &health, energy ? &meter : NULL, err);
         sums[side] += each;
+        joules[side] += each * watts_of(&meter);
+        least_watts = fmin(least_watts, watts_of(&meter));
     }
     for (int i = 0; i < 2 && !status; i++)
         *medians[i] = sums[i] / LONG_ROUNDS;
+    if (!status && least_watts > 0) {
+        out->our_joules = joules[0] / LONG_ROUNDS;
+        out->their_joules = joules[1] / LONG_ROUNDS;
+    }
     return status;
 }
 
-static bool may_be_power_limited(const struct match *match,
+static bool may_be_power_limited(const struct match *match, bool energy,
                                  const struct mmt_called_times *times)
 {
-    const double speedup = times->theirs.median / times->ours.median;
+    const double least = energy ? 1 - MMT_FASTER_MARGIN : 1 + MMT_FASTER_MARGIN;
     return !match->caller->run && times->ours.median >= least_call_seconds &&
-           speedup >= 1 + MMT_FASTER_MARGIN && speedup < clear_speedup;
+           speedup_of(times) >= least && speedup_of(times) < clear_speedup;
 }
 
-static mmt_status play(struct match *match, double seconds, struct mmt_called_times *out,
-                       mmt_error *err)
+static mmt_status play(struct match *match, double seconds, bool energy,
+                       struct mmt_called_times *out, mmt_error *err)
 {
     const double sample = fmax(seconds / (ROUNDS * match->num_lanes), 1e-4);
     mmt_status status = MMT_OK;
@@ -320,8 +390,8 @@ static mmt_status play(struct match *match, double seconds, struct mmt_called_ti
         if (distance_of(out) >= stages[i].nearer)
             break;
     }
-    if (!status && may_be_power_limited(match, out))
-        status = time_sustained(match, out, err);
+    if (!status && may_be_power_limited(match, energy, out))
+        status = time_sustained(match, energy, out, err);
     return status;
 }
 
@@ -343,7 +413,7 @@ static mmt_status make_plan(struct match *match, const struct mmt_config *config
 mmt_status mmt_caller_measure(const struct mmt_caller *caller, void *self,
                               struct mmt_session *session, const struct mmt_call *call,
                               const struct mmt_config *config, double seconds,
-                              struct mmt_called_times *out, mmt_error *err)
+                              bool energy, struct mmt_called_times *out, mmt_error *err)
 {
     struct match match = {
         .caller = caller,
@@ -364,7 +434,7 @@ mmt_status mmt_caller_measure(const struct mmt_caller *caller, void *self,
         match.lanes[1 + i].way = i;
     match.num_lanes = 1 + ways;
     if (!status)
-        status = play(&match, seconds, out, err);
+        status = play(&match, seconds, energy, out, err);
     free_graphs(&match);
     caller->forget(self);
     mmt_plan_free(match.plan);

@@ -176,11 +176,15 @@ struct mmt_recorded_sum mmt_recorded_add_up(const struct mmt_recorded_view *view
 
 /* ---- for people ------------------------------------------------------------------ */
 
-/* "1.310", "library faster", "not tuned, 1.21 expected". */
+/* "1.310", "1.004, 31.2 of 33.5 mJ", "library faster", "not tuned, 1.21 expected". */
 static void print_verdict(const struct mmt_recorded_row *row, char out[40])
 {
-    if (row->fate == MMT_FATE_TAKEN)
-        snprintf(out, 40, "%.3f", row->verdict->theirs / row->verdict->ours);
+    const struct mmt_verdict *verdict = row->verdict;
+    if (row->fate == MMT_FATE_TAKEN && verdict->our_joules > 0)
+        snprintf(out, 40, "%.3f, %.3g of %.3g mJ", verdict->theirs / verdict->ours,
+                 1e3 * verdict->our_joules, 1e3 * verdict->their_joules);
+    else if (row->fate == MMT_FATE_TAKEN)
+        snprintf(out, 40, "%.3f", verdict->theirs / verdict->ours);
     else if (row->fate == MMT_FATE_SLOWER)
         snprintf(out, 40, "library faster");
     else if (row->it->call.client == MMT_CLIENT_MMTUNE)
@@ -328,9 +332,11 @@ static json_t *row_json(const struct mmt_recorded_row *row)
         json_object_set_new(json, "gap_us", json_real(row->it->gap * 1e6));
     if (row->it->saved > 0)
         json_object_set_new(json, "saved_us", json_real(row->it->saved * 1e6));
-    if (row->verdict)
+    if (row->verdict) {
         json_object_set_new(json, "speedup",
                             json_real(row->verdict->theirs / row->verdict->ours));
+        mmt_verdict_add_energy(row->verdict, json);
+    }
     json_object_set_new(json, "tuned", json_boolean(row->tuned));
     if (row->expected > 0)
         json_object_set_new(json, "expected_us", json_real(row->expected * 1e6));

@@ -311,6 +311,13 @@ json_t *mmt_range_json(const struct mmt_range *range)
     return json;
 }
 
+void mmt_verdict_add_energy(const struct mmt_verdict *it, json_t *to)
+{
+    if (it->our_joules > 0)
+        json_object_update_new(to, json_pack("{s:f, s:f}", "ours_joules", it->our_joules,
+                                             "library_joules", it->their_joules));
+}
+
 json_t *mmt_verdict_json(const struct mmt_verdict *it)
 {
     const bool strict = it->f32_mode == MMT_F32_STRICT;
@@ -327,6 +334,7 @@ json_t *mmt_verdict_json(const struct mmt_verdict *it)
         "configuration", mmt_text_string(&config), "library", it->library, "driver",
         it->driver, "date", it->date, "ours_us", it->ours * 1e6, "library_us",
         it->theirs * 1e6, "speedup", it->theirs / it->ours);
+    mmt_verdict_add_energy(it, json);
     mmt_text_finish(&config);
     return json;
 }

@@ -92,6 +92,9 @@ json_t *mmt_card_json(const struct mmt_profile *profile);
 json_t *mmt_problem_json(const mmt_problem *problem);
 json_t *mmt_range_json(const struct mmt_range *range);
 json_t *mmt_verdict_json(const struct mmt_verdict *verdict);
+
+/* Adds a verdict's energy, where it is told. */
+void mmt_verdict_add_energy(const struct mmt_verdict *verdict, json_t *to);
 json_t *mmt_row_json(const struct mmt_row *row);
 
 /* Prints and frees. */

@@ -220,13 +220,14 @@ static void print_standing(const struct mmt_profile *profile)
 
 static void print_verdicts(const struct mmt_profile *profile)
 {
-    size_t faster = 0;
+    size_t faster = 0, cooler = 0;
     double sum = 0;
     for (size_t i = 0; i < profile->num_verdicts; i++) {
         const struct mmt_verdict *it = &profile->verdicts[i];
         if (!mmt_verdict_is_for_ours(it))
             continue;
         faster++;
+        cooler += it->theirs < (1 + MMT_FASTER_MARGIN) * it->ours;
         sum += log(it->theirs / it->ours);
     }
     if (!profile->num_verdicts)
@@ -236,6 +237,8 @@ static void print_verdicts(const struct mmt_profile *profile)
     if (faster)
         printf("; there the speed-up is %.3f, a geometric mean",
                exp(sum / (double) faster));
+    if (cooler)
+        printf("; %zu as fast with less energy", cooler);
     printf("\n");
 }
 

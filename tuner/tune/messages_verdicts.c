@@ -10,23 +10,26 @@ void mmt_report_verdict(struct mmt_run *run, const struct mmt_verdict *it)
 {
     char *problem = mmt_message_problem(&it->call.problem),
          *config = mmt_message_config(&it->config);
-    char ours[32], theirs[32];
+    char ours[32], theirs[32], energy[64] = "";
     struct mmt_text caller = { 0 };
     mmt_call_print_caller(&it->call, &caller);
     if (run->options.json) {
-        mmt_message_emit(
-            json_pack("{s:s, s:f, s:s, s:s, s:b, s:s, s:s, s:s, s:s, s:f, s:f}", "event",
-                      "verdict", "elapsed", mmt_now() - run->clock.started, "problem",
-                      problem, "client", mmt_client_name(it->call.client), "adds",
-                      it->call.adds, "compute", mmt_compute_name(it->call.compute),
-                      "f32_mode", it->f32_mode == MMT_F32_STRICT ? "strict" : "emulated",
-                      "configuration", config, "library", it->library, "seconds",
-                      it->ours, "library_seconds", it->theirs));
+        mmt_message_emit(json_pack(
+            "{s:s, s:f, s:s, s:s, s:b, s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:f}", "event",
+            "verdict", "elapsed", mmt_now() - run->clock.started, "problem", problem,
+            "client", mmt_client_name(it->call.client), "adds", it->call.adds, "compute",
+            mmt_compute_name(it->call.compute), "f32_mode",
+            it->f32_mode == MMT_F32_STRICT ? "strict" : "emulated", "configuration",
+            config, "library", it->library, "seconds", it->ours, "library_seconds",
+            it->theirs, "joules", it->our_joules, "library_joules", it->their_joules));
     } else if (!run->options.quiet) {
         mmt_message_clear_line(run);
-        printf("%s (%s): ours %s, %s %s: %.3f\n", problem, mmt_text_string(&caller),
+        if (it->our_joules > 0)
+            snprintf(energy, sizeof energy, ", %.3g and %.3g mJ", 1e3 * it->our_joules,
+                     1e3 * it->their_joules);
+        printf("%s (%s): ours %s, %s %s: %.3f%s\n", problem, mmt_text_string(&caller),
                mmt_print_seconds(it->ours, ours), it->library,
-               mmt_print_seconds(it->theirs, theirs), it->theirs / it->ours);
+               mmt_print_seconds(it->theirs, theirs), it->theirs / it->ours, energy);
         fflush(stdout);
     }
     mmt_text_finish(&caller);

@@ -43,6 +43,7 @@ struct question {
     mmt_f32_mode mode;
     int most;                 /* kernels that are timed */
     double sampling;          /* seconds of it */
+    bool energy;              /* there is time to tell it */
     struct mmt_config config; /* ours */
 };
 
@@ -293,8 +294,8 @@ static bool is_known(const struct mmt_run *run, const struct mmt_verdict *verdic
 }
 
 /* False where nothing came of it. A program may have found a better algorithm of cuBLASLt
- * than its first: what was recorded counts where it is faster. What the library does not
- * compute is passed over. */
+ * than its first: what was recorded counts where it is faster, and its energy is unknown.
+ * What the library does not compute is passed over. */
 static bool time_call(struct mmt_run *run, const struct question *q,
                       struct mmt_verdict *verdict)
 {
@@ -304,14 +305,20 @@ static bool time_call(struct mmt_run *run, const struct question *q,
     job.count = 1;
     job.configs[0] = q->config;
     job.budget_seconds = q->sampling;
+    job.energy = q->energy;
     if (!mmt_pool_do(run, &job, limit_for(run, &job), &event))
         return false;
     if (event.reply.count == 2 && results[0].outcome == MMT_TIMED &&
         results[1].outcome == MMT_TIMED) {
         verdict->ours = results[0].time.median;
         verdict->theirs = results[1].time.median;
-        if (q->it->call.client == MMT_CLIENT_CUBLASLT && q->it->timed)
-            verdict->theirs = fmin(verdict->theirs, q->it->seconds / q->it->timed);
+        verdict->our_joules = results[0].joules;
+        verdict->their_joules = results[1].joules;
+        const double recorded = q->it->timed ? q->it->seconds / q->it->timed : INFINITY;
+        if (q->it->call.client == MMT_CLIENT_CUBLASLT && recorded < verdict->theirs) {
+            verdict->theirs = recorded;
+            verdict->our_joules = verdict->their_joules = 0;
+        }
         return true;
     }
     struct mmt_text name = { 0 };
@@ -359,13 +366,14 @@ static double seconds_for(const struct mmt_run *run, size_t number)
                             : INFINITY;
 }
 
-/* How many kernels are tried, and how long it is sampled. */
+/* How many kernels are tried, how long it is sampled, and whether energy is told. */
 static void share_time(struct question *q, double seconds)
 {
     const double each = promising_seconds + promising_besides;
     const double rest = seconds - besides;
     q->most = (int) fmin(fmax((rest - least_sampling) / each, 1), MOST_PROMISING);
     q->sampling = fmin(fmax(rest - q->most * each, least_sampling), sampling);
+    q->energy = rest - q->most * each - sampling >= MMT_ENERGY_SECONDS;
 }
 
 /* ---- all of them ----------------------------------------------------------------- */

@@ -112,13 +112,18 @@ static mmt_status time_call(struct worker *w, const struct mmt_job *job,
         return status;
     mmt_worker_note("verdict");
     status = mmt_caller_measure(w->caller, w->caller_self, w->session, &job->call,
-                                &job->configs[0], job->budget_seconds, &times, err);
+                                &job->configs[0], job->budget_seconds, job->energy,
+                                &times, err);
     if (!status)
         status = mmt_finish(w->device, NULL, err); /* a fault shows now at the latest */
     if (status)
         return status;
-    reply->results[0] = (struct mmt_result){ .outcome = MMT_TIMED, .time = times.ours };
-    reply->results[1] = (struct mmt_result){ .outcome = MMT_TIMED, .time = times.theirs };
+    reply->results[0] = (struct mmt_result){ .outcome = MMT_TIMED,
+                                             .time = times.ours,
+                                             .joules = times.our_joules };
+    reply->results[1] = (struct mmt_result){ .outcome = MMT_TIMED,
+                                             .time = times.theirs,
+                                             .joules = times.their_joules };
     reply->count = 2;
     return MMT_OK;
 }

@@ -78,12 +78,13 @@ static json_t *call_json(const struct mmt_job *job)
 {
     if (job->task != MMT_TASK_VERDICT)
         return json_null();
-    return json_pack("{s:s, s:b, s:s, s:I, s:I, s:I, s:s}", "client",
+    return json_pack("{s:s, s:b, s:s, s:I, s:I, s:I, s:s, s:b}", "client",
                      mmt_client_name(job->call.client), "adds", job->call.adds, "compute",
                      mmt_compute_name(job->call.compute), "alignment",
                      (json_int_t) job->call.alignment, "workspace",
                      (json_int_t) job->call.workspace, "most_workspace",
-                     (json_int_t) job->call.most_workspace, "path", job->path);
+                     (json_int_t) job->call.most_workspace, "path", job->path, "energy",
+                     job->energy);
 }
 
 bool mmt_wire_write_job(const struct mmt_job *job, struct mmt_text *line)
@@ -129,6 +130,7 @@ static bool read_call(const json_t *object, struct mmt_job *out)
     out->call.workspace = (size_t) number_of(object, "workspace");
     out->call.most_workspace = (size_t) number_of(object, "most_workspace");
     snprintf(out->path, sizeof out->path, "%s", word_of(object, "path"));
+    out->energy = json_is_true(json_object_get(object, "energy"));
     return out->task != MMT_TASK_VERDICT || client >= 0;
 }
 
@@ -191,6 +193,8 @@ json_t *mmt_result_json(const struct mmt_result *result)
         json_object_set_new(out, "celsius", json_real(result->celsius));
     if (result->clock_mhz > 0)
         json_object_set_new(out, "clock_mhz", json_real(result->clock_mhz));
+    if (result->joules > 0)
+        json_object_set_new(out, "joules", json_real(result->joules));
     return out;
 }
 
@@ -262,6 +266,7 @@ bool mmt_result_read(const json_t *object, struct mmt_result *out)
         .shared = shared ? (long long) json_number_value(shared) : -1,
         .celsius = number_of(object, "celsius"),
         .clock_mhz = number_of(object, "clock_mhz"),
+        .joules = number_of(object, "joules"),
     };
     snprintf(out->throttled, sizeof out->throttled, "%s", word_of(object, "throttled"));
     make_plain(word_of(object, "reason"), out->reason);

@@ -63,6 +63,7 @@ struct mmt_job {
     bool power_limited;
     bool epilogues;       /* MMT_TASK_VERIFY: also each output, bias and activation */
     struct mmt_call call; /* MMT_TASK_VERDICT: its problem is the job's */
+    bool energy;          /* there: there is time to tell energy, too */
     char path[256];       /* there: of the program's library */
 };
 
@@ -98,6 +99,7 @@ struct mmt_result {
     int registers, spill_bytes; /* -1: the platform does not tell */
     long long shared;
     double celsius, clock_mhz; /* the hottest and slowest meanwhile; 0: not told */
+    double joules;             /* of a verdict: for a call; 0: not told */
     char throttled[64];        /* the reasons, "power cap"; "": it was not; MMT_BUSY */
 };
 

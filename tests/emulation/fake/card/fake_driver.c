@@ -402,12 +402,16 @@ static void spend(double seconds)
     *(capture ? &capture->seconds : &now) += seconds;
 }
 
+/* For the stand-in NVML: whether a library's work came last, not a launch. */
+EXPORT(bool) fake_library_works;
+
 /* For libraries that are fakes as well: what they did took so long. */
 EXPORT(void) fake_work(double seconds);
 EXPORT(void) fake_work(double seconds)
 {
     pthread_mutex_lock(&lock);
     spend(seconds);
+    fake_library_works = true;
     pthread_mutex_unlock(&lock);
 }
 
@@ -461,6 +465,7 @@ cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned g
     const char *why = capture ? NULL : emulate_run(&launch);
     fake_carveout = function->carveout;
     ++*(capture ? &capture->launches : &fake_launches);
+    fake_library_works = false;
     if (why)
         fprintf(stderr, "%s\n", why);
     spend(launch_seconds(function));
