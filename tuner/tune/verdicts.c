@@ -358,22 +358,21 @@ static mmt_status judge(struct mmt_run *run, struct question *q, mmt_error *err)
     return mmt_tune_save(run, err);
 }
 
-/* Seconds for the call of that number, so that all that may gain have their turn. */
-static double seconds_for(const struct mmt_run *run, size_t number)
+/* How many kernels are tried, how long it is sampled, and whether energy is told. Calls
+ * that may gain share the time, so that each has its turn; the others its rest, which
+ * limits energy alone. */
+static void share_time(const struct mmt_run *run, size_t number, int modes,
+                       struct question *q)
 {
-    const size_t hopeful = run->recorded.hopeful;
-    return number < hopeful ? (end_of(run) - mmt_now()) / (double) (hopeful - number)
-                            : INFINITY;
-}
-
-/* How many kernels are tried, how long it is sampled, and whether energy is told. */
-static void share_time(struct question *q, double seconds)
-{
+    const bool is_hopeful = number < run->recorded.hopeful;
+    const size_t end = is_hopeful ? run->recorded.hopeful : run->recorded.recording.count;
+    const double share =
+        (end_of(run) - mmt_now()) / (double) (end - number) / (double) modes;
     const double each = promising_seconds + promising_besides;
-    const double rest = seconds - besides;
+    const double rest = is_hopeful ? share - besides : INFINITY;
     q->most = (int) fmin(fmax((rest - least_sampling) / each, 1), MOST_PROMISING);
     q->sampling = fmin(fmax(rest - q->most * each, least_sampling), sampling);
-    q->energy = rest - q->most * each - sampling >= MMT_ENERGY_SECONDS;
+    q->energy = share >= besides + q->most * each + sampling + MMT_ENERGY_SECONDS;
 }
 
 /* ---- all of them ----------------------------------------------------------------- */
@@ -394,7 +393,7 @@ static mmt_status judge_modes(struct mmt_run *run, size_t number, mmt_error *err
                               .caller = mmt_caller_of(it->call.client),
                               .called = called,
                               .mode = modes_of[i] };
-        share_time(&q, seconds_for(run, number) / (modes - i));
+        share_time(run, number, modes - i, &q);
         status = judge(run, &q, err);
     }
     return status;
@@ -430,7 +429,7 @@ static void build_ahead(struct mmt_run *run, const char *path, size_t *next, siz
                                   .problem = mmt_call_stand_in(&it->call),
                                   .caller = mmt_caller_of(it->call.client),
                                   .mode = modes_of[i] };
-            share_time(&q, seconds_for(run, *next));
+            share_time(run, *next, 1, &q);
             idle = idle && mmt_tune_build_ahead(run, &q.problem, configs,
                                                 list_promising(run, &q, configs));
         }
