@@ -301,8 +301,8 @@ const struct mmt_yardstick *mmt_profile_yardstick(const struct mmt_profile *prof
 /* Ours counts as faster from that part on: below it, two runs may differ. */
 #define MMT_FASTER_MARGIN 0.02
 
-/* Within that margin both are as fast: then ours counts as better from that part less
- * energy on. */
+/* Below it, where ours is no slower, it counts as better from that part less energy
+ * on. */
 #define MMT_COOLER_MARGIN 0.02
 
 /* Ours and the library's times on a call, in turn, on this device; the library called as

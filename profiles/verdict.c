@@ -25,12 +25,11 @@ mmt_status mmt_profile_replace_verdict(struct mmt_profile *profile,
 
 bool mmt_verdict_is_for_ours(const struct mmt_verdict *verdict)
 {
-    const bool is_tie = verdict->theirs > (1 - MMT_FASTER_MARGIN) * verdict->ours;
     const bool is_cooler =
         verdict->our_joules > 0 &&
         verdict->our_joules <= (1 - MMT_COOLER_MARGIN) * verdict->their_joules;
     return verdict->theirs >= (1 + MMT_FASTER_MARGIN) * verdict->ours ||
-           (is_tie && is_cooler);
+           (verdict->theirs >= verdict->ours && is_cooler);
 }
 
 /* ---- its kernel -------------------------------------------------------------------- */

@@ -303,7 +303,7 @@ int main(void)
     test_verdict();
     test_cooler(1.0, 0.98, 1, MMT_FATE_TAKEN);
     test_cooler(1.0, 0.99, 1, MMT_FATE_SLOWER);
-    test_cooler(0.981, 0.9, 1, MMT_FATE_TAKEN);
+    test_cooler(0.999, 0.9, 1, MMT_FATE_SLOWER);
     test_cooler(0.979, 0.9, 1, MMT_FATE_SLOWER);
     test_cooler(1.02, 2, 1, MMT_FATE_TAKEN);
     test_cooler(1.0, 0, 1, MMT_FATE_SLOWER);
