@@ -11,10 +11,11 @@
 # NVIDIA card, and where nvdisasm is installed, a ladder has how its kernels load from shared memory.
 #
 # A study that has used up its share of SECONDS ends after the row that it is at, and what it
-# measured is kept; what one leaves of its share, the others get. `longvector` and `pyramid`
-# get 2/3 of theirs for measuring, and then measure fewer sizes and rounds. One core of the host
-# gets a hundredth of a study's share for each size and layout, and larger sizes are extended as
-# n^3, which the tables say. A study that fails is named at the end, and the others are done.
+# measured is kept, but where that row takes a second more: then it is lost, which is told at the
+# end. What one leaves of its share, the others get. `longvector` and `pyramid` get 2/3 of theirs
+# for measuring, and then measure fewer sizes and rounds. One core of the host gets a hundredth of a
+# study's share for each size and layout, and larger sizes are extended as n^3, which the tables
+# say. A study that fails is named at the end, and the others are done.
 #
 # Environment: LADDER, ADDITION, CROSSOVER, LONGVECTOR, PYRAMID, CG are sizes instead of the papers', and
 # LADDER_ZATOLOKIN and so on those of one paper's ladder; MEMORY, such as 84G, is what
@@ -108,11 +109,15 @@ run_one() {
     command="study $4 $(limits "$seconds" "$3" "$4")"
     mkdir -p "$out"
     # shellcheck disable=SC2086
-    timeout --signal=INT --kill-after=30 "$seconds" "$program" $command --output "$out" \
+    # in the foreground: else it sends the signal twice, and a second one ends a study at once
+    timeout --foreground --signal=INT --kill-after=30 "$seconds" "$program" $command --output "$out" \
         >"$out/$name.txt" 2>&1 || code=$?
     case $code in
     0) state="done" ;;
-    124 | 130) state="cut short" ;;
+    124 | 130)
+        state="cut short"
+        ! grep -q 'not yet saved is lost' "$out/$name.txt" || state="lost"
+        ;;
     *) state="failed ($code)" ;;
     esac
     printf '%-24s %-12s %4d s   mmtune %s\n' "$name" "$state" $((SECONDS - began)) \
@@ -135,7 +140,7 @@ architecture=$("$program" devices | grep -o -m 1 'sm_[0-9a-z]*')
     "$program" devices
     echo
 } >>"$log" 2>&1
-total=0 failed=() cut=()
+total=0 failed=() cut=() lost=()
 for weight in "${weights[@]}"; do total=$((total + weight)); done
 for i in "${!names[@]}"; do
     share=$((left * weights[i] / total))
@@ -149,6 +154,7 @@ for i in "${!names[@]}"; do
     case $state in
     "done") ;;
     cut*) cut+=("${names[i]}") ;;
+    lost) lost+=("${names[i]}") ;;
     *)
         failed+=("${names[i]}")
         tail -n 3 "$folder/${names[i]}/${names[i]}.txt"
@@ -156,7 +162,8 @@ for i in "${!names[@]}"; do
     esac
 done
 
-echo "$((${#names[@]} - ${#cut[@]} - ${#failed[@]})) studies done in $SECONDS s: see $log"
+echo "$((${#names[@]} - ${#cut[@]} - ${#lost[@]} - ${#failed[@]})) studies done in $SECONDS s: see $log"
 [ ${#cut[@]} = 0 ] || echo "cut short, with what they had measured: ${cut[*]}"
+[ ${#lost[@]} = 0 ] || echo "ended within a row, without what was not yet saved: ${lost[*]}"
 [ ${#failed[@]} = 0 ] || echo "failed: ${failed[*]}"
 [ ${#failed[@]} = 0 ]
