@@ -117,18 +117,20 @@ static const struct mmt_field made[] = {
     ROW(OBJECT, "health", made.health, .fields = health, MAY_LACK),
     { 0 },
 };
+#undef OF
 
 _Static_assert(MMT_NUM_TYPES == 9, "every type has a row in `peaks`, and in schema.json");
+#define OF struct mmt_roofline
 static const struct mmt_field peaks[] = {
-    ROW(NUMBER, "f32", roofline.peak_flops[MMT_F32], GIGA),
-    ROW(NUMBER, "f64", roofline.peak_flops[MMT_F64], GIGA),
-    ROW(NUMBER, "i32", roofline.peak_flops[MMT_I32], GIGA),
-    ROW(NUMBER, "bf16", roofline.peak_flops[MMT_BF16], GIGA, MAY_LACK),
-    ROW(NUMBER, "f16", roofline.peak_flops[MMT_F16], GIGA, MAY_LACK),
-    ROW(NUMBER, "tf32", roofline.peak_flops[MMT_TF32], GIGA, MAY_LACK),
-    ROW(NUMBER, "f8e4m3", roofline.peak_flops[MMT_F8E4M3], GIGA, MAY_LACK),
-    ROW(NUMBER, "f8e5m2", roofline.peak_flops[MMT_F8E5M2], GIGA, MAY_LACK),
-    ROW(NUMBER, "i8", roofline.peak_flops[MMT_I8], GIGA, MAY_LACK),
+    ROW(NUMBER, "f32", peak_flops[MMT_F32], GIGA),
+    ROW(NUMBER, "f64", peak_flops[MMT_F64], GIGA),
+    ROW(NUMBER, "i32", peak_flops[MMT_I32], GIGA),
+    ROW(NUMBER, "bf16", peak_flops[MMT_BF16], GIGA, MAY_LACK),
+    ROW(NUMBER, "f16", peak_flops[MMT_F16], GIGA, MAY_LACK),
+    ROW(NUMBER, "tf32", peak_flops[MMT_TF32], GIGA, MAY_LACK),
+    ROW(NUMBER, "f8e4m3", peak_flops[MMT_F8E4M3], GIGA, MAY_LACK),
+    ROW(NUMBER, "f8e5m2", peak_flops[MMT_F8E5M2], GIGA, MAY_LACK),
+    ROW(NUMBER, "i8", peak_flops[MMT_I8], GIGA, MAY_LACK),
     { 0 },
 };
 
@@ -148,17 +150,19 @@ static const struct mmt_field spreads[] = {
 
 static const struct mmt_field roofline[] = {
     SELF(OBJECT, "peak_gflops", .fields = peaks),
-    ROW(NUMBER, "bandwidth_gbs", roofline.bandwidth, GIGA),
-    ROW(OBJECT, "peak_spread", roofline.peak_spread, .fields = spreads, MAY_LACK),
-    ROW(NUMBER, "bandwidth_spread", roofline.bandwidth_spread, PLAIN, MAY_LACK),
+    ROW(NUMBER, "bandwidth_gbs", bandwidth, GIGA),
+    ROW(OBJECT, "peak_spread", peak_spread, .fields = spreads, MAY_LACK),
+    ROW(NUMBER, "bandwidth_spread", bandwidth_spread, PLAIN, MAY_LACK),
     { 0 },
 };
+#undef OF
 
+#define OF struct mmt_profile
 const struct mmt_field mmt_fields_own[] = {
     ELSEWHERE("format"),
     ROW(OBJECT, "device", caps, .fields = device),
     SELF(OBJECT, "made", .fields = made),
-    SELF(OBJECT, "roofline", .fields = roofline),
+    ROW(OBJECT, "roofline", roofline, .fields = roofline),
     ELSEWHERE("entries"),
     ELSEWHERE("ranges", MAY_LACK),
     ELSEWHERE("verdicts", MAY_LACK),
@@ -173,6 +177,8 @@ const struct mmt_field mmt_fields_paper[] = {
     ELSEWHERE("format"),
     ROW(STRING, "citation", citation),
     ROW(OBJECT, "device", caps, .fields = published_device),
+    /* by the card's vendor */
+    ROW(OBJECT, "roofline", roofline, .fields = roofline, MAY_LACK),
     ELSEWHERE("published"),
     { 0 },
 };

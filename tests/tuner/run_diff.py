@@ -98,7 +98,7 @@ def test_filters():
     check(len(f32["problems"]) == 3 and not f32["only_in_a"], "--type fp32 --op gemm")
     common = told(GTX, QUADRO, "--common")
     check(len(common["problems"]) == 3 and not common["only_in_a"], "--common")
-    run([GTX, QUADRO, "--common"], 0, quiet=["only in", "f64"])
+    run([GTX, QUADRO, "--common"], 0, quiet=["only in", "f64 nn", "\n  f64"])
     run([GTX, QUADRO, "--type", "f23"], 2, "no type 'f23' (did you mean 'f32'?)")
     run([GTX, QUADRO, "--op", "gem"], 2, "'gem' (did you mean 'gemm'?)")
     run([GTX, QUADRO, "--comon"], 2, "(did you mean '--common'?)")
@@ -158,6 +158,8 @@ def test_rates():
     found = re.search(r"^  f32 nn 1x4096x4096 +1374 +92 % +memory +1861 +87 % +memory +1.35 +1.43$", said, re.M)
     check(found, f"GFLOP/s of both:\n{said}")
     check(re.search(r"^  f32 nn 8192x8192x8192 .* peak .* peak +0.908 +1$", said, re.M), "bound by the peak")
+    said = run([GTX, QUADRO], 0, "memory 192 GB/s by its vendor; at most f32 4.37 TFLOP/s", "memory 173 GB/s by its vendor")
+    check(re.search(r"^  f32 nn 2048x2048x2048 +35.2 +1 % +peak +155 +7 % +peak +4.4 +0.496$", said, re.M), f"published:\n{said}")
 
 
 def test_many():

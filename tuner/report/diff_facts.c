@@ -39,7 +39,9 @@ static void add_memory(const struct mmt_profile *profile, struct mmt_text *text)
     if (profile->caps.memory)
         mmt_text_addf(text, "%.1f GiB", (double) profile->caps.memory / (1 << 30));
     if (profile->roofline.bandwidth > 0)
-        mmt_text_addf(text, ", %.0f GB/s measured", profile->roofline.bandwidth / 1e9);
+        mmt_text_addf(text, "%s%.0f GB/s %s", text->length ? ", " : "",
+                      profile->roofline.bandwidth / 1e9,
+                      *profile->citation ? "by its vendor" : "measured");
 }
 
 static void add_peaks(const struct mmt_profile *profile, struct mmt_text *text)

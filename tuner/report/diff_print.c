@@ -55,7 +55,7 @@ static void add_cards(const struct mmt_diff *diff, struct mmt_text *out)
         if (!*profile->citation)
             out->data[--out->length] = '\0';
         struct mmt_text facts = { 0 };
-        for (size_t i = 1; i < mmt_diff_num_facts && !*profile->citation; i++) {
+        for (size_t i = 1; i + 1 < mmt_diff_num_facts; i++) {
             struct mmt_text fact = { 0 };
             mmt_diff_facts[i].add(profile, &fact);
             if (fact.length)
