@@ -17,6 +17,7 @@
 #define BLOCK_X        (machine.coroutine->block->index[0])
 #define BLOCK_Y        (machine.coroutine->block->index[1])
 #define BLOCK_Z        (machine.coroutine->block->index[2])
+#define FIND_MATRIX(x, number) ((void) 0) // TMA takes no batch by pointers
 #define GRID_X         (machine.grid.x)
 #define GRID_Y         (machine.grid.y)
 #define BLOCK_SIZE(x, y)
