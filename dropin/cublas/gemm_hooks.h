@@ -74,27 +74,20 @@ HOOK NAME(cublasSgemmEx)(void *handle, int trans_a, int trans_b, INT m, INT n, I
                                       0 });
 }
 
+#define PLAIN_ARGUMENTS(which, type, compute, batch)                                     \
+    &(struct arguments)                                                                  \
+    {                                                                                    \
+        which, WIDE, handle, trans_a, trans_b, m, n, k, alpha, beta,                     \
+            { a, type, lda, 0 }, { b, type, ldb, 0 }, { c, type, ldc, 0 }, batch,        \
+            compute, 0                                                                   \
+    }
+
 #define PLAIN_HOOK(which, name, element, type, compute)                                  \
     HOOK NAME(name)(void *handle, int trans_a, int trans_b, INT m, INT n, INT k,         \
                     const element *alpha, const element *a, INT lda, const element *b,   \
                     INT ldb, const element *beta, element *c, INT ldc)                   \
     {                                                                                    \
-        return serve(&(struct arguments){ which,                                         \
-                                          WIDE,                                          \
-                                          handle,                                        \
-                                          trans_a,                                       \
-                                          trans_b,                                       \
-                                          m,                                             \
-                                          n,                                             \
-                                          k,                                             \
-                                          alpha,                                         \
-                                          beta,                                          \
-                                          { a, type, lda, 0 },                           \
-                                          { b, type, ldb, 0 },                           \
-                                          { c, type, ldc, 0 },                           \
-                                          1,                                             \
-                                          compute,                                       \
-                                          0 });                                          \
+        return serve(PLAIN_ARGUMENTS(which, type, compute, 1));                          \
     }
 PLAIN_HOOK(SGEMM, cublasSgemm_v2, float, CUDA_32F, CUBLAS_32F)
 PLAIN_HOOK(DGEMM, cublasDgemm_v2, double, CUDA_64F, CUBLAS_64F)
@@ -159,25 +152,11 @@ HOOK NAME(cublasGemmBatchedEx)(void *handle, int trans_a, int trans_b, INT m, IN
                     const void *const *b, INT ldb, const void *beta, void *const *c,     \
                     INT ldc, INT batch)                                                  \
     {                                                                                    \
-        return serve(&(struct arguments){ which,                                         \
-                                          WIDE,                                          \
-                                          handle,                                        \
-                                          trans_a,                                       \
-                                          trans_b,                                       \
-                                          m,                                             \
-                                          n,                                             \
-                                          k,                                             \
-                                          alpha,                                         \
-                                          beta,                                          \
-                                          { a, type, lda, 0 },                           \
-                                          { b, type, ldb, 0 },                           \
-                                          { c, type, ldc, 0 },                           \
-                                          batch,                                         \
-                                          compute,                                       \
-                                          0 });                                          \
+        return serve(PLAIN_ARGUMENTS(which, type, compute, batch));                      \
     }
 BATCHED_HOOK(SBATCHED, cublasSgemmBatched, CUDA_32F, CUBLAS_32F)
 BATCHED_HOOK(DBATCHED, cublasDgemmBatched, CUDA_64F, CUBLAS_64F)
 BATCHED_HOOK(HBATCHED, cublasHgemmBatched, CUDA_16F, CUBLAS_16F)
 #undef BATCHED_HOOK
+#undef PLAIN_ARGUMENTS
 #undef HOOK
