@@ -20,7 +20,7 @@ struct mmt_law {
     double m, n;      /* of a block's tile of C */
     double k;         /* that a block goes along */
     double blocks;    /* of the whole batch */
-    bool even;        /* blocks that stay share the tiles evenly */
+    bool even;        /* persistent blocks share the tiles evenly */
     double threads;   /* of a block */
     double resident;  /* blocks that a multiprocessor has at a time */
     double step;      /* elements of k between two waits */

@@ -8,7 +8,7 @@
 
 PROGRAM is mmtune. NVRTC compiles for ARCHITECTURE what PROGRAM emits as CUDA, and nvdisasm lists
 it; no card is asked. LADDER.json is what `mmtune study ladder` wrote: all of its kernels that
-load from shared memory. Prints CSV: loads, and bytes of each load, for a multiply-add of one
+load from shared memory. Prints CSV: loads, and bytes of each load, for an FMA of one
 thread. An environment variable NVRTC names the library."""
 import argparse
 import csv
@@ -22,7 +22,7 @@ import tempfile
 
 from register_reads import busiest_loop, disassemble
 
-HEADS = ["type", "configuration", "multiply-adds", "LDS.128", "LDS.64", "LDS.32", "loads per multiply-add",
+HEADS = ["type", "configuration", "FMAs", "LDS.128", "LDS.64", "LDS.32", "loads per FMA",
          "bytes per load"]
 
 
